@@ -1,0 +1,132 @@
+//! The door into a prompt: text from outside between delimiters that it can't contain.
+//!
+//! Each outside part is replaced by its clean view, the parts are joined, and the *joined* text is
+//! scanned, because an attack may be cut in two where parts meet. What would end the containment
+//! is cut out, what would pass for structure is escaped with a backslash.
+//!
+//! Invariants: text from outside stands only between the delimiters; both delimiters stand there
+//! exactly once; words of ours are never changed; scanning the result finds nothing that touches
+//! outside text.
+
+mod body;
+mod delimiter;
+mod line;
+mod marker;
+mod reader;
+mod scan;
+
+pub use self::delimiter::{Key, Tag};
+
+use self::{body::Body, scan::scan};
+use crate::{finding::Finding, untrusted::Untrusted};
+use alloc::{format, string::String, vec::Vec};
+use proem_text::{Label, Span};
+
+/// What stands for the id where the key must not matter.
+const NO_ID: &str = "0000000000000000";
+
+/// One part of a text that is to be contained.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// Words of ours around it, such as bullets and names of fields. Never changed.
+    Ours(&'a str),
+    /// Text from outside.
+    Outside(&'a Untrusted<String>),
+}
+
+/// A run of contained text that was copied from outside.
+///
+/// What containment inserted (`\`, `[removed]`) is in no range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceRange {
+    /// Where, in [`Contained::text`].
+    pub output: Span,
+    /// The index of the part, among all parts that were given.
+    pub part: usize,
+    /// Where, in the original text of that part.
+    pub original: Span,
+}
+
+/// Text from outside, fit for a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contained {
+    text: String,
+    id: String,
+    tag: Tag,
+    body: Span,
+    findings: Vec<Finding>,
+    label: Label,
+    source_map: Vec<SourceRange>,
+}
+
+impl Contained {
+    /// The text with its delimiters; ends with a line break.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The delimiters' id: sixteen hexadecimal digits.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The text with the ids replaced by sixteen zeros: the same under every key, and as long.
+    #[must_use]
+    pub fn keyless_text(&self) -> String {
+        let body = self.text.get(self.body.start..self.body.end).unwrap_or_default();
+        wrap(&self.tag, NO_ID, body).0
+    }
+
+    /// What was noticed, by part and place.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The join of the labels of the parts from outside.
+    #[must_use]
+    pub const fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// Where each run from outside came from, in the order of the text.
+    #[must_use]
+    pub fn source_map(&self) -> &[SourceRange] {
+        &self.source_map
+    }
+}
+
+/// Puts text from outside between delimiters that it can't contain.
+///
+/// The delimiters' id is computed with the key from the tag and the contained text, so that
+/// nobody without the key can write the end of the containment.
+#[must_use]
+pub fn contain(parts: &[Part<'_>], tag: &Tag, key: &Key) -> Contained {
+    let joined = Body::join(parts);
+    let matches = scan(&joined.text, &joined.spans(), tag);
+    let mut findings = joined.findings(&matches);
+    let body = joined.neutralise(&matches);
+    findings.sort_unstable();
+    findings.dedup();
+
+    let id = key.sign(tag, &body.text);
+    let (text, span) = wrap(tag, &id, &body.text);
+    let source_map = body.source_map(span.start);
+    Contained { text, id, tag: tag.clone(), body: span, findings, label: body.label, source_map }
+}
+
+/// The body between its delimiters, and where it stands.
+fn wrap(tag: &Tag, id: &str, body: &str) -> (String, Span) {
+    let name = tag.as_str();
+    let mut text = format!("<{name} id={id}>\n");
+    let start = text.len();
+    text.push_str(body);
+    let span = Span::new(start, text.len());
+    text.push_str(&format!("</{name} id={id}>\n"));
+    (text, span)
+}
+
+#[cfg(test)]
+mod tests;

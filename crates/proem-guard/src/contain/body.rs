@@ -1,0 +1,201 @@
+//! The text between the delimiters, with the way back to the parts it was made of.
+
+use super::{
+    Part, SourceRange,
+    scan::{Match, Remedy},
+};
+use crate::{
+    finding::{Finding, FindingKind},
+    view::clean,
+};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use proem_text::{Label, OffsetMap, Span};
+
+/// What stands for text that was cut out.
+const REMOVED: &str = "[removed]";
+const ESCAPE: &str = "\\";
+
+/// The parts as one text.
+#[derive(Debug)]
+pub(super) struct Body {
+    /// Always ends with a line break.
+    pub(super) text: String,
+    /// The join of the labels of the parts from outside.
+    pub(super) label: Label,
+    /// The runs from outside, in order, none empty.
+    runs: Vec<Run>,
+    /// What cleaning took out.
+    removed: Vec<Finding>,
+}
+
+/// One part from outside.
+#[derive(Debug)]
+struct Run {
+    /// The index of the part.
+    part: usize,
+    /// Where, in the body.
+    span: Span,
+    /// From the run to the part's original text.
+    map: OffsetMap,
+}
+
+/// A change to one run: `cut` goes, `insert` stands in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Edit {
+    run: usize,
+    cut: Span,
+    insert: &'static str,
+}
+
+impl Body {
+    /// Joins our words and the clean views of the parts from outside.
+    pub(super) fn join(parts: &[Part<'_>]) -> Self {
+        let mut body = Self { text: String::new(), label: Label::trusted(), runs: Vec::new(), removed: Vec::new() };
+        for (index, part) in parts.iter().enumerate() {
+            match part {
+                Part::Ours(text) => body.text.push_str(text),
+                Part::Outside(text) => {
+                    body.label = body.label.join(text.label());
+                    body.push_outside(index, text.value());
+                }
+            }
+        }
+        if !body.text.ends_with('\n') {
+            body.text.push('\n');
+        }
+        body
+    }
+
+    fn push_outside(&mut self, part: usize, original: &str) {
+        let view = clean(original);
+        self.removed.extend(view.removed.iter().map(|(kind, span)| Finding { part, span: *span, kind: *kind }));
+        if view.text.is_empty() {
+            return;
+        }
+        let start = self.text.len();
+        self.text.push_str(&view.text);
+        self.runs.push(Run { part, span: Span::new(start, self.text.len()), map: view.map });
+    }
+
+    /// Where the runs from outside stand.
+    pub(super) fn spans(&self) -> Vec<Span> {
+        self.runs.iter().map(|run| run.span).collect()
+    }
+
+    /// What cleaning took out, and the matches, each in every part that it touches.
+    pub(super) fn findings(&self, matches: &[Match]) -> Vec<Finding> {
+        let mut findings = self.removed.clone();
+        let mut escaped: BTreeMap<(usize, usize, FindingKind), usize> = BTreeMap::new();
+        for found in matches {
+            for (_, run, span) in self.touched(found.span) {
+                let finding = Finding { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
+                // What two readings of one place find, and one backslash mends, is one thing.
+                let known = match found.remedy {
+                    Remedy::Escape { at } => {
+                        let index = *escaped.entry((at, run.part, found.kind)).or_insert(findings.len());
+                        findings.get_mut(index)
+                    }
+                    Remedy::Remove => None,
+                };
+                match known {
+                    Some(known) => {
+                        let (start, end) =
+                            (known.span.start.min(finding.span.start), known.span.end.max(finding.span.end));
+                        known.span = Span::new(start, end);
+                    }
+                    None => findings.push(finding),
+                }
+            }
+        }
+        findings
+    }
+
+    /// The runs that share bytes with `span`, each with its index and what is shared.
+    fn touched(&self, span: Span) -> impl Iterator<Item = (usize, &Run, Span)> {
+        let first = self.runs.partition_point(|run| run.span.end <= span.start);
+        self.runs.iter().enumerate().skip(first).take_while(move |(_, run)| run.span.start < span.end).map(
+            move |(index, run)| (index, run, Span::new(run.span.start.max(span.start), run.span.end.min(span.end))),
+        )
+    }
+
+    /// The body with the matches taken apart; our words stay as they are.
+    pub(super) fn neutralise(self, matches: &[Match]) -> Self {
+        let mut edits: Vec<Edit> = matches.iter().flat_map(|found| self.edits(found)).collect();
+        edits.sort_unstable();
+        edits.dedup();
+        let mut edits = edits.into_iter().peekable();
+
+        let mut text = String::with_capacity(self.text.len());
+        let mut runs = Vec::with_capacity(self.runs.len());
+        let mut position = 0;
+        for (index, run) in self.runs.into_iter().enumerate() {
+            text.push_str(self.text.get(position..run.span.start).unwrap_or_default());
+            position = run.span.end;
+            let own = core::iter::from_fn(|| edits.next_if(|edit| edit.run == index));
+            runs.push(run.rewrite(&self.text, own, &mut text));
+        }
+        text.push_str(self.text.get(position..).unwrap_or_default());
+        Self { text, runs, ..self }
+    }
+
+    /// What takes a match apart.
+    fn edits(&self, found: &Match) -> Vec<Edit> {
+        match found.remedy {
+            Remedy::Remove => {
+                self.touched(found.span).map(|(run, _, cut)| Edit { run, cut, insert: REMOVED }).collect()
+            }
+            Remedy::Escape { at } => self.place(found.span, at).into_iter().collect(),
+        }
+    }
+
+    /// A backslash at `at`, or at the start of the next text from outside in `span`; if there is
+    /// none, at the end of the last before `at`. Each splits what makes the pattern.
+    fn place(&self, span: Span, at: usize) -> Option<Edit> {
+        let next = self.touched(Span::new(at, span.end)).next().map(|(run, _, shared)| (run, shared.start));
+        let last = || self.touched(Span::new(span.start, at)).last().map(|(run, _, shared)| (run, shared.end));
+        let (run, place) = next.or_else(last)?;
+        Some(Edit { run, cut: Span::new(place, place), insert: ESCAPE })
+    }
+
+    /// Where each copied piece came from; `offset` is where the body begins in the output.
+    pub(super) fn source_map(&self, offset: usize) -> Vec<SourceRange> {
+        let mut ranges = Vec::new();
+        for run in &self.runs {
+            let start = run.span.start.saturating_add(offset);
+            ranges.extend(run.map.copies().map(|(own, original)| SourceRange {
+                output: Span::new(own.start.saturating_add(start), own.end.saturating_add(start)),
+                part: run.part,
+                original,
+            }));
+        }
+        ranges
+    }
+}
+
+impl Run {
+    /// A place in the body, from the start of the run.
+    fn own(&self, body: Span) -> Span {
+        Span::new(body.start.saturating_sub(self.span.start), body.end.saturating_sub(self.span.start))
+    }
+
+    /// Writes the run with its edits to `out`; `text` is the body that it stands in.
+    fn rewrite(self, text: &str, edits: impl Iterator<Item = Edit>, out: &mut String) -> Self {
+        let start = out.len();
+        let mut map = OffsetMap::new();
+        let mut position = self.span.start;
+        let copy = |from: usize, to: usize, map: &mut OffsetMap, out: &mut String| {
+            if let Some(piece) = text.get(from..to) {
+                out.push_str(piece);
+                map.push_verbatim(self.own(Span::new(from, to)));
+            }
+        };
+        for edit in edits {
+            copy(position, edit.cut.start, &mut map, out);
+            out.push_str(edit.insert);
+            map.push(edit.insert.len(), self.own(edit.cut));
+            position = position.max(edit.cut.end);
+        }
+        copy(position, self.span.end, &mut map, out);
+        Self { span: Span::new(start, out.len()), map: map.then(&self.map), ..self }
+    }
+}

@@ -1,0 +1,304 @@
+//! Lines that mean something by how they begin: roles, claims to be the system, headings.
+//!
+//! What may stand before the word that counts (space, quote marks, bullets, emphasis, rules) is
+//! the line's *prefix*; it is read once, however long. A part from outside begins a line wherever
+//! it stands, because only we know that it doesn't.
+
+use super::{
+    marker::is_listed,
+    reader::{Reader, is_blank},
+    scan::{Match, Remedy},
+};
+use crate::finding::FindingKind;
+use alloc::string::String;
+use core::mem;
+use proem_text::{Span, character};
+
+/// How far a pattern may read ahead of the place it is looked for at, in characters per step.
+const MAX_AHEAD: usize = 64;
+
+/// The longest word that counts, in characters.
+const MAX_WORD: usize = 16;
+
+/// How many words a heading or a rule line may have to count.
+const MAX_WORDS: usize = 6;
+
+/// A heading is indented by at most three spaces (CommonMark, section 4.2).
+const MAX_INDENT: usize = 3;
+
+/// How many characters make a rule.
+const MIN_RULE: usize = 2;
+
+/// Who may have a turn, sorted.
+const ROLES: [&str; 9] = ["ai", "assistant", "developer", "function", "human", "model", "system", "tool", "user"];
+
+/// What may follow a role before its colon, sorted.
+const ROLE_NOUNS: [&str; 6] = ["input", "instruction", "instructions", "message", "prompt", "turn"];
+
+/// Headings that our own prompts use, sorted.
+const HEADINGS: [&str; 19] = [
+    "capabilities",
+    "constitution",
+    "context",
+    "instruction",
+    "instructions",
+    "rules",
+    "runtime context",
+    "signals",
+    "system",
+    "system instructions",
+    "system message",
+    "system prompt",
+    "task",
+    "tools",
+    "tools & skills",
+    "tools and skills",
+    "trusted context",
+    "untrusted context",
+    "your task",
+];
+
+/// First words of a bracket that claims to come from above, sorted: `[SYSTEM MESSAGE]`.
+const CLAIMS: [&str; 7] = ["admin", "assistant", "constitution", "developer", "instruction", "instructions", "system"];
+
+/// First words of a line that claims to mark a border, sorted: `--- END OF CONTEXT ---`.
+const BORDERS: [&str; 5] = ["begin", "beginning", "end", "start", "stop"];
+
+/// What such a line claims to mark the border of, sorted.
+const BORDERED: [&str; 11] = [
+    "constitution",
+    "context",
+    "data",
+    "input",
+    "instruction",
+    "instructions",
+    "message",
+    "prompt",
+    "rules",
+    "system",
+    "task",
+];
+
+/// What is known about the line that is being read.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Where the line begins.
+    start: usize,
+    /// Where the last part from outside in it begins, or the line.
+    part: usize,
+    /// `None` once the prefix is over.
+    prefix: Option<Prefix>,
+}
+
+/// The prefix so far.
+#[derive(Debug, Default)]
+struct Prefix {
+    last: Option<char>,
+    /// Spaces since the line or the part began; a tab counts as four.
+    indent: usize,
+    /// Characters that rules are drawn with.
+    rules: usize,
+    /// Whether something stands before that no heading can stand behind.
+    is_text: bool,
+    /// Where the last run of `#` begins.
+    hash: Option<usize>,
+}
+
+impl Line {
+    /// The line that begins at `start`.
+    pub(super) fn new(start: usize) -> Self {
+        Self { start, part: start, prefix: Some(Prefix::default()) }
+    }
+
+    /// Goes on to the line at `next`, after the line break at `end`; a match if the new line
+    /// underlines a heading of ours.
+    pub(super) fn begin(&mut self, end: Reader<'_>, next: Reader<'_>) -> Option<Match> {
+        let last = mem::replace(self, Self::new(next.offset()));
+        let underline = next.skip(usize::MAX, is_blank);
+        let behind =
+            underline.peek().filter(|c| matches!(c, '=' | '-')).map(|c| underline.skip(usize::MAX, |o| o == c))?;
+        if !behind.skip(usize::MAX, is_blank).is_at_line_end() {
+            return None;
+        }
+        [last.start, last.part].into_iter().find_map(|start| {
+            let words = end.moved_to(start).skip(usize::MAX, is_prefix);
+            let (kind, _) = heading_words(words)?;
+            Some(escape(kind, Span::new(words.offset(), behind.offset()), underline.offset()))
+        })
+    }
+
+    /// Notes that a part from outside begins here. A prefix that isn't over goes on, since both
+    /// readings count.
+    pub(super) fn begin_part(&mut self, here: Reader<'_>) {
+        self.part = here.offset();
+        let prefix = self.prefix.take().unwrap_or_default();
+        self.prefix = Some(Prefix { rules: prefix.rules, hash: prefix.hash, ..Prefix::default() });
+    }
+
+    /// Notes that what follows isn't at the start of a line.
+    pub(super) fn leave_start(&mut self) {
+        self.prefix = None;
+    }
+
+    /// Takes the next character; the matches that begin with it, or with the prefix before it.
+    pub(super) fn read(&mut self, here: Reader<'_>) -> [Option<Match>; 2] {
+        let Some(c) = here.peek() else { return [None, None] };
+        if is_prefix(c) {
+            return [self.prefix.as_mut().and_then(|prefix| prefix.read(c, here)), None];
+        }
+        let Some(prefix) = self.prefix.take() else { return [None, None] };
+        let heading = heading(here, prefix.hash);
+        // An escaped heading is no start of a line any more, but a part that begins behind it is.
+        if heading.is_some() && prefix.hash >= Some(self.part) {
+            return [heading, None];
+        }
+        let marker = role_marker(here).or_else(|| border(here, prefix.rules)).or_else(|| claim(here));
+        [heading, marker]
+    }
+}
+
+impl Prefix {
+    /// Takes the next character; a match if a first-level heading begins with it.
+    fn read(&mut self, c: char, here: Reader<'_>) -> Option<Match> {
+        let mut found = None;
+        if c == '#' && self.last != Some('#') {
+            self.hash = Some(here.offset());
+            let behind = here.next();
+            if behind.peek().is_some_and(is_blank) && self.indent <= MAX_INDENT && !self.is_text {
+                let span = Span::new(here.offset(), behind.next().offset());
+                found = Some(escape(FindingKind::Heading, span, here.offset()));
+            }
+        }
+        self.indent = self.indent.saturating_add(match c {
+            '\t' => 4,
+            c if is_blank(c) => 1,
+            _ => 0,
+        });
+        self.rules = self.rules.saturating_add(usize::from(is_rule(c)));
+        self.is_text |= !is_blank(c) && !is_quote_or_bullet(c);
+        self.last = Some(c);
+        found
+    }
+}
+
+/// What may stand before the word that counts.
+fn is_prefix(c: char) -> bool {
+    is_blank(c) || is_quote_or_bullet(c) || is_rule(c) || c.is_ascii_digit() || matches!(c, '.' | ')' | '|')
+}
+
+const fn is_quote_or_bullet(c: char) -> bool {
+    matches!(c, '>' | '-' | '*' | '+' | '•' | '‣' | '◦' | '·')
+}
+
+/// Characters that lines are drawn with; the ranges are dashes and the block *Box Drawing*.
+const fn is_rule(c: char) -> bool {
+    matches!(c, '-' | '=' | '*' | '#' | '_' | '~' | '<' | '>' | '\u{2010}'..='\u{2015}' | '\u{2500}'..='\u{257f}')
+}
+
+/// Emphasis, quotes and brackets that may stand between a word and what belongs to it.
+fn is_closer(c: char) -> bool {
+    is_blank(c) || matches!(c, '*' | '_' | '~' | '`' | '"' | '\'' | ')')
+}
+
+fn escape(kind: FindingKind, span: Span, at: usize) -> Match {
+    Match { kind, span, remedy: Remedy::Escape { at } }
+}
+
+/// `## System`: the words after the `#`s at `hash`.
+fn heading(words: Reader<'_>, hash: Option<usize>) -> Option<Match> {
+    let hash = hash?;
+    let (kind, end) = heading_words(words)?;
+    Some(escape(kind, Span::new(hash, end.offset()), hash))
+}
+
+/// A line's last words, if they are a heading of ours or a role, and the place behind them.
+fn heading_words(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
+    let mut phrase = String::new();
+    let mut end = start;
+    for index in 0..MAX_WORDS {
+        let gap = if index == 0 { end } else { end.skip(MAX_AHEAD, is_closer) };
+        let (word, behind) = gap.word(MAX_WORD, |c| c.is_alphanumeric() || c == '&');
+        if word.is_empty() {
+            break;
+        }
+        if index > 0 {
+            phrase.push(' ');
+        }
+        phrase.push_str(&word);
+        end = behind;
+    }
+    let kind = if is_listed(&phrase, &HEADINGS) {
+        FindingKind::Heading
+    } else if is_listed(&phrase, &ROLES) {
+        FindingKind::RoleMarker
+    } else {
+        return None;
+    };
+    let is_over = ends_line(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'));
+    is_over.then_some((kind, end))
+}
+
+/// `system:`, `**User:**`, `Assistant message :`; not `user::path`.
+fn role_marker(start: Reader<'_>) -> Option<Match> {
+    let (role, end) = letters(start);
+    if !is_listed(&role, &ROLES) {
+        return None;
+    }
+    let (noun, noun_end) = letters(end.skip(MAX_AHEAD, is_closer));
+    let end = if is_listed(&noun, &ROLE_NOUNS) { noun_end } else { end };
+    let end = end.skip(MAX_AHEAD, is_closer).take(':')?;
+    if end.peek() == Some(':') {
+        return None;
+    }
+    Some(escape(FindingKind::RoleMarker, Span::new(start.offset(), end.offset()), start.offset()))
+}
+
+/// `--- END OF CONTEXT ---`, with a rule before or behind.
+fn border(start: Reader<'_>, rules: usize) -> Option<Match> {
+    let (first, mut end) = letters(start);
+    if !is_listed(&first, &BORDERS) {
+        return None;
+    }
+    let mut last = String::new();
+    for _ in 0..MAX_WORDS {
+        let (word, behind) = letters(end.skip(MAX_AHEAD, |c| is_blank(c) || c == '_'));
+        if word.is_empty() {
+            break;
+        }
+        (last, end) = (word, behind);
+    }
+    let is_over = ends_line(end, |c| is_closer(c) || is_rule(c) || matches!(c, ':' | '|' | '.'));
+    if !is_listed(&last, &BORDERED) || !is_over {
+        return None;
+    }
+    if rules < MIN_RULE {
+        end = end.skip(MAX_AHEAD, is_blank);
+        for _ in 0..MIN_RULE {
+            end.peek().filter(|c| is_rule(*c))?;
+            end = end.next();
+        }
+    }
+    Some(escape(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
+}
+
+/// `[SYSTEM MESSAGE]`.
+fn claim(start: Reader<'_>) -> Option<Match> {
+    let (word, end) = letters(start.take('[')?.skip(MAX_AHEAD, is_closer));
+    if !is_listed(&word, &CLAIMS) {
+        return None;
+    }
+    let end = end.skip(MAX_AHEAD, |c| !matches!(c, '[' | ']' | '\\') && !character::is_line_break(c)).take(']')?;
+    Some(escape(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
+}
+
+/// Whether only what `may_follow` comes before the end of the line. More of it than is read ahead
+/// counts as the end.
+fn ends_line(start: Reader<'_>, may_follow: impl Fn(char) -> bool) -> bool {
+    let behind = start.skip(MAX_AHEAD, &may_follow);
+    behind.is_at_line_end() || behind.peek().is_some_and(may_follow)
+}
+
+/// The next word of letters, and the place behind it.
+fn letters(start: Reader<'_>) -> (String, Reader<'_>) {
+    start.word(MAX_WORD, char::is_alphanumeric)
+}

@@ -1,0 +1,89 @@
+//! One pass over the joined text that finds everything that must not stay as it is.
+//!
+//! Linear: each character is visited once, and what a pattern reads ahead is bounded, or ends at
+//! the next bracket.
+
+use super::{Tag, line::Line, marker, reader::Reader};
+use crate::finding::FindingKind;
+use alloc::vec::Vec;
+use proem_text::{Span, character};
+
+/// How long the attributes of a delimiter may be to be cut out with it, in characters.
+const MAX_ATTRIBUTES: usize = 256;
+
+/// A place that must not stay as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Match {
+    pub(super) kind: FindingKind,
+    /// What makes the pattern.
+    pub(super) span: Span,
+    pub(super) remedy: Remedy,
+}
+
+/// How a pattern is taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Cut it out.
+    Remove,
+    /// Put a backslash at this place, or as near as text from outside allows.
+    Escape {
+        /// The place in bytes.
+        at: usize,
+    },
+}
+
+/// Every pattern in `text` that touches one of the runs from outside, which are in order.
+pub(super) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
+    let mut matches = Vec::new();
+    let mut line = Line::new(0);
+    let mut starts = outside.iter().map(|run| run.start).peekable();
+    let mut reader = Reader::at(text, 0);
+    while let Some(c) = reader.peek() {
+        while let Some(start) = starts.next_if(|start| *start <= reader.offset()) {
+            if start == reader.offset() {
+                line.begin_part(reader);
+            }
+        }
+        if let Some(mut found) = marker::find(reader, tag).filter(|found| touches(found.span, outside)) {
+            if found.remedy == Remedy::Remove {
+                found.span.end = attributes_end(reader.moved_to(found.span.end), outside);
+                matches.push(found);
+                reader = reader.moved_to(found.span.end);
+                line.leave_start();
+                continue;
+            }
+            matches.push(found);
+        }
+        matches.extend(line.read(reader).into_iter().flatten().filter(|found| touches(found.span, outside)));
+        let next = reader.next();
+        // CR LF is one line break (UAX #14, LB5).
+        if character::is_line_break(c) && !(c == '\r' && next.peek() == Some('\n')) {
+            matches.extend(line.begin(reader, next).filter(|found| touches(found.span, outside)));
+        }
+        reader = next;
+    }
+    matches
+}
+
+fn touches(span: Span, outside: &[Span]) -> bool {
+    let after = outside.partition_point(|run| run.end <= span.start);
+    outside.get(after).is_some_and(|run| run.overlaps(span))
+}
+
+/// Where the attributes end that follow a delimiter's name: behind its closing bracket, if that
+/// stands in the same run from outside; else here.
+fn attributes_end(name_end: Reader<'_>, outside: &[Span]) -> usize {
+    let run = outside.partition_point(|run| run.end <= name_end.offset());
+    let limit = outside.get(run).filter(|run| run.start < name_end.offset()).map_or(0, |run| run.end);
+    let mut reader = name_end;
+    for _ in 0..MAX_ATTRIBUTES {
+        if let Some(end) = reader.close() {
+            return if end.offset() <= limit { end.offset() } else { name_end.offset() };
+        }
+        if reader.offset() >= limit || reader.open().is_some() {
+            break;
+        }
+        reader = reader.next();
+    }
+    name_end.offset()
+}

@@ -1,0 +1,246 @@
+//! The door onto a screen.
+//!
+//! What is shown can be read back: an escape stands for exactly one character, a backslash of the
+//! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
+//! in brackets `⟨…⟩` that are escaped in the text.
+
+mod script;
+
+use crate::untrusted::Untrusted;
+use alloc::{format, string::String};
+use core::fmt;
+use proem_text::character;
+use serde_json::Value;
+
+/// Text that is safe to put onto a screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shown(String);
+
+impl Shown {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The text for a terminal, on one line.
+///
+/// Line breaks and tabs are shown as `\n`, `\r` and `\t`; other controls, bidi controls, invisible
+/// characters, noncharacters and private-use characters as `\u{202e}`. A word that mixes scripts is
+/// followed by `⟨mixed script: Latin+Cyrillic⟩`. Punycode stays punycode.
+#[must_use]
+pub fn terminal(text: &Untrusted<String>) -> Shown {
+    terminal_str(text.value())
+}
+
+/// [`terminal`], cut to `max_chars` shown characters and a remark that says how many characters
+/// of the text are missing. Remarks don't count.
+#[must_use]
+pub fn terminal_capped(text: &Untrusted<String>, max_chars: usize) -> Shown {
+    show(text.value(), max_chars, push_plain)
+}
+
+/// [`terminal`] for text that has no type, such as a path that a person typed.
+#[must_use]
+pub fn terminal_str(text: &str) -> Shown {
+    show(text, usize::MAX, push_plain)
+}
+
+/// The text for a web page, inside an element or a quoted attribute: as in a [`terminal`], with
+/// `&`, `<`, `>`, `"` and `'` as character references.
+#[must_use]
+pub fn html(text: &Untrusted<String>) -> Shown {
+    show(text.value(), usize::MAX, |out, c| match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        '\'' => out.push_str("&#39;"),
+        c => out.push(c),
+    })
+}
+
+/// The exact text as a JSON string, never capped. `proem_text::json` writes it so that a reader
+/// sees every character, by JSON's own escapes only.
+#[must_use]
+pub fn json(text: &Untrusted<String>) -> Value {
+    Value::String(text.value().clone())
+}
+
+fn push_plain(out: &mut String, c: char) {
+    out.push(c);
+}
+
+/// Shows at most `max` characters; `push` writes one that is not escaped.
+fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
+    let mut out = String::new();
+    let mut left = max;
+    let mut scripts = script::Mixture::default();
+    let mut chars = text.chars();
+    let mut rest = chars.clone();
+    while let Some(c) = chars.next() {
+        let escape = escape(c, chars.clone().next());
+        let width = escape.map_or(1, |escape| escape.len());
+        let Some(after) = left.checked_sub(width) else {
+            scripts.end_word(&mut out);
+            out.push_str(&format!("⟨{} more characters⟩", rest.count()));
+            return Shown(out);
+        };
+        left = after;
+        rest = chars.clone();
+        scripts.read(c, &mut out);
+        match escape {
+            Some(escape) => escape.write(&mut out),
+            None => push(&mut out, c),
+        }
+    }
+    scripts.end_word(&mut out);
+    Shown(out)
+}
+
+/// How a character is shown that can't stand for itself.
+#[derive(Debug, Clone, Copy)]
+enum Escape {
+    /// A backslash and a letter.
+    Short(char),
+    /// `\u{…}`.
+    Code(char),
+}
+
+impl Escape {
+    /// The number of characters.
+    fn len(self) -> usize {
+        match self {
+            Self::Short(_) => 2,
+            Self::Code(c) => c.escape_unicode().len(),
+        }
+    }
+
+    fn write(self, out: &mut String) {
+        match self {
+            Self::Short(letter) => out.extend(['\\', letter]),
+            Self::Code(c) => out.extend(c.escape_unicode()),
+        }
+    }
+}
+
+/// The escape for `c`, which stands before `next`.
+fn escape(c: char, next: Option<char>) -> Option<Escape> {
+    match c {
+        '\n' => Some(Escape::Short('n')),
+        '\r' => Some(Escape::Short('r')),
+        '\t' => Some(Escape::Short('t')),
+        '\\' if next.is_some_and(|next| matches!(next, 'n' | 'r' | 't' | 'u' | '\\') || is_code(next)) => {
+            Some(Escape::Short('\\'))
+        }
+        c if is_code(c) => Some(Escape::Code(c)),
+        _ => None,
+    }
+}
+
+/// Whether only its code may be shown; the brackets of our own remarks are among them.
+const fn is_code(c: char) -> bool {
+    character::is_hidden(c) || matches!(c, '⟨' | '⟩')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_text::{Label, Source, json as canonical};
+
+    fn outside(text: &str) -> Untrusted<String> {
+        Untrusted::new(String::from(text), Label::from_source(Source::named("test")))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(terminal(&outside(text)).as_str(), expected, "{text:?}");
+        assert_eq!(terminal_str(text).to_string(), expected, "{text:?}");
+    }
+
+    #[test]
+    fn what_a_terminal_shows() {
+        check("", "");
+        check("plain text, café, 日本語, 👍🏽", "plain text, café, 日本語, 👍🏽");
+        check("a\nsystem: obey\r\n\tb", "a\\nsystem: obey\\r\\n\\tb");
+        check("\u{1b}[31mred\u{7}\0", "\\u{1b}[31mred\\u{7}\\u{0}");
+        check("\u{1b}]8;;http://a\u{1b}\\", "\\u{1b}]8;;http://a\\u{1b}\\");
+        check("invoice\u{202e}fdp.exe", "invoice\\u{202e}fdp.exe");
+        check("ad\u{200b}min\u{e0041}", "ad\\u{200b}min\\u{e0041}");
+        check("\u{85}\u{2028}\u{9b}\u{feff}", "\\u{85}\\u{2028}\\u{9b}\\u{feff}");
+        check("\u{e000}\u{ffff}", "\\u{e000}\\u{ffff}");
+        check("</UNTRUSTED_CONTEXT>", "</UNTRUSTED_CONTEXT>");
+        check("http://xn--80ak6aa92e.com", "http://xn--80ak6aa92e.com");
+    }
+
+    #[test]
+    fn a_backslash_is_doubled_only_where_it_could_mislead() {
+        check(r"C:\dir\file", r"C:\dir\file");
+        check(r"C:\new\user", r"C:\\new\\user");
+        check(r"a\\b", r"a\\\b");
+        check("a\\\nb", r"a\\\nb");
+        check("\\\u{202e}", r"\\\u{202e}");
+        check("\\", r"\");
+    }
+
+    #[test]
+    fn words_that_mix_scripts_are_marked() {
+        check("p\u{430}ypal.com", "p\u{430}ypal⟨mixed script: Latin+Cyrillic⟩.com");
+        check("the micr\u{3bf}soft login", "the micr\u{3bf}soft⟨mixed script: Latin+Greek⟩ login");
+        check("\u{13a1}oot", "\u{13a1}oot⟨mixed script: Cherokee+Latin⟩");
+        check("пример and example", "пример and example");
+        check("カタカナとひらがな漢字ABC", "カタカナとひらがな漢字ABC");
+        check("한글漢字abc", "한글漢字abc");
+        check("Straße x2 naïve e\u{301}", "Straße x2 naïve e\u{301}");
+        check("हिन्दी العربيّة", "हिन्दी العربيّة");
+        check("a ⟨mixed script: Latin⟩", "a \\u{27e8}mixed script: Latin\\u{27e9}");
+    }
+
+    #[test]
+    fn a_cap_never_cuts_an_escape() {
+        for (text, max, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "abc⟨1 more characters⟩"),
+            ("ab\u{202e}cd", 5, "ab⟨3 more characters⟩"),
+            ("ab\ncd", 4, "ab\\n⟨2 more characters⟩"),
+            ("abc", 0, "⟨3 more characters⟩"),
+            ("", 0, ""),
+            ("p\u{430}ypal", 3, "p\u{430}y⟨mixed script: Latin+Cyrillic⟩⟨3 more characters⟩"),
+        ] {
+            assert_eq!(terminal_capped(&outside(text), max).as_str(), expected, "{text:?} {max}");
+        }
+    }
+
+    #[test]
+    fn what_a_page_shows() {
+        for (text, expected) in [
+            ("<script>alert('a & b')</script>", "&lt;script&gt;alert(&#39;a &amp; b&#39;)&lt;/script&gt;"),
+            ("\" onload=\"x", "&quot; onload=&quot;x"),
+            ("a\n\u{202e}b", "a\\n\\u{202e}b"),
+            ("p\u{430}y", "p\u{430}y⟨mixed script: Latin+Cyrillic⟩"),
+        ] {
+            assert_eq!(html(&outside(text)).into_string(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn json_is_exact() {
+        let text = "a\n\u{202e}b\u{e0041} \"c\" пример";
+        let written = canonical::compact(&json(&outside(text)));
+        assert_eq!(written, r#""a\n\u202eb\udb40\udc41 \"c\" пример""#);
+        assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+    }
+}

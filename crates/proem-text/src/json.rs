@@ -1,0 +1,175 @@
+//! Canonical JSON: the same value makes the same bytes, and the bytes are safe to look at.
+//!
+//! Keys are sorted by code point. Characters that a reader wouldn't see as themselves are written
+//! as `\u` escapes; everything else stands as it is, and parsing gives the exact text back. Integers
+//! stand as they are, floats in the shortest form that reads back as the same number (as
+//! `serde_json` prints them).
+
+use crate::character::is_hidden;
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Map, Value};
+
+/// The value on one line, without spaces.
+#[must_use]
+pub fn compact(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, None);
+    out
+}
+
+/// The value indented by two spaces, without a final newline.
+#[must_use]
+pub fn pretty(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, Some(0));
+    out
+}
+
+/// The text as a JSON string literal, with its quotes.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    let mut out = String::new();
+    write_string(&mut out, text);
+    out
+}
+
+/// `depth` is the depth of indentation; `None` keeps everything on one line.
+///
+/// As deep as the value: so is dropping one, and parsing stops at 128 levels.
+fn write_value(out: &mut String, value: &Value, depth: Option<usize>) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(number) => out.push_str(&number.to_string()),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => write_array(out, items, depth),
+        Value::Object(fields) => write_object(out, fields, depth),
+    }
+}
+
+fn write_array(out: &mut String, items: &[Value], depth: Option<usize>) {
+    let inner = depth.map(|depth| depth.saturating_add(1));
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_line_start(out, inner);
+        write_value(out, item, inner);
+    }
+    if !items.is_empty() {
+        write_line_start(out, depth);
+    }
+    out.push(']');
+}
+
+fn write_object(out: &mut String, fields: &Map<String, Value>, depth: Option<usize>) {
+    let inner = depth.map(|depth| depth.saturating_add(1));
+    // Sorted already, unless somebody's dependency turns on `serde_json/preserve_order`.
+    let mut fields: Vec<_> = fields.iter().collect();
+    fields.sort_unstable_by_key(|(key, _)| *key);
+    out.push('{');
+    for (index, (key, value)) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_line_start(out, inner);
+        write_string(out, key);
+        out.push_str(if depth.is_some() { ": " } else { ":" });
+        write_value(out, value, inner);
+    }
+    if !fields.is_empty() {
+        write_line_start(out, depth);
+    }
+    out.push('}');
+}
+
+fn write_line_start(out: &mut String, depth: Option<usize>) {
+    let Some(depth) = depth else { return };
+    out.push('\n');
+    out.extend(core::iter::repeat_n("  ", depth));
+}
+
+/// The short escapes are those of RFC 8785, section 3.2.2.2.
+fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{c}' => out.push_str("\\f"),
+            '\r' => out.push_str("\\r"),
+            c if is_hidden(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_on_one_line_and_on_many() {
+        let value = json!({
+            "b": [1, -2, 0.1, 1e300, u64::MAX, 1.0],
+            "a": { "é": null, "Z": true, "\u{202e}": "x" },
+            "empty": [[], {}],
+        });
+        assert_eq!(
+            compact(&value),
+            r#"{"a":{"Z":true,"é":null,"\u202e":"x"},"b":[1,-2,0.1,1e+300,18446744073709551615,1.0],"empty":[[],{}]}"#
+        );
+        let expected = r#"{
+  "a": {
+    "Z": true,
+    "é": null,
+    "\u202e": "x"
+  },
+  "b": [
+    1,
+    -2,
+    0.1,
+    1e+300,
+    18446744073709551615,
+    1.0
+  ],
+  "empty": [
+    [],
+    {}
+  ]
+}"#;
+        assert_eq!(pretty(&value), expected);
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped() {
+        for (text, expected) in [
+            ("plain é 日 👍", r#""plain é 日 👍""#),
+            ("\"\\/", r#""\"\\/""#),
+            ("\u{8}\t\n\u{c}\r", r#""\b\t\n\f\r""#),
+            ("\0\u{1b}\u{7f}\u{85}\u{9f}", r#""\u0000\u001b\u007f\u0085\u009f""#),
+            ("\u{202e}\u{200b}\u{ad}\u{feff}", r#""\u202e\u200b\u00ad\ufeff""#),
+            ("\u{2028}\u{2029}", r#""\u2028\u2029""#),
+            ("\u{e0041}\u{e01ef}", r#""\udb40\udc41\udb40\uddef""#),
+            ("\u{fdd0}\u{ffff}\u{10ffff}", r#""\ufdd0\uffff\udbff\udfff""#),
+            ("\u{e000}\u{f0000}", r#""\ue000\udb80\udc00""#),
+        ] {
+            assert_eq!(quote(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Text without opinions: labels, spans, normalisation, words, diagnostics and canonical JSON.
+//!
+//! Nothing here knows what a prompt is. Every function is pure, allocates in proportion to its
+//! input and never panics. Start with [`span`]: every derived text here carries an
+//! [`OffsetMap`] back to what it was derived from.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+pub mod character;
+pub mod diagnostic;
+pub mod json;
+pub mod label;
+pub mod normalise;
+pub mod span;
+pub mod words;
+
+pub use diagnostic::{Diagnostic, Severity, line_column};
+pub use label::{Audience, Label, Secrecy, Source, Sources};
+pub use normalise::{View, normalise};
+pub use span::{OffsetMap, Span};
+pub use words::{character_ngrams, words};

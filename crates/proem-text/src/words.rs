@@ -1,0 +1,184 @@
+//! Words and character n-grams, for search.
+//!
+//! Code and prose mix in what is searched, so a name counts as itself and as its parts:
+//! `parseHTTPResponse` is found by `http`.
+
+use crate::character::{is_invisible, is_mark};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::mem;
+use unicode_normalization::UnicodeNormalization;
+use unicode_script::{Script, UnicodeScript};
+
+/// The words of a text, lower-cased and in NFKC, in order.
+///
+/// A word is a run of letters, digits and their marks in any script; everything else separates,
+/// so `_`, `-`, `.` and `/` do. A word with changes of case or digits inside is followed by its
+/// parts: `HTTPServer2` gives `httpserver2`, `http`, `server` and `2`. Han and kana are written
+/// without spaces, so their runs give overlapping pairs.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c| !belongs_to_word(c)).flat_map(forms)
+}
+
+/// The overlapping runs of `n` characters; a shorter text is its own only one, and `n` = 0 gives
+/// none.
+pub fn character_ngrams(text: &str, n: usize) -> impl Iterator<Item = &str> {
+    let ends = text.char_indices().map(|(at, _)| at).skip(n).chain(core::iter::once(text.len()));
+    text.char_indices().zip(ends).filter_map(move |((start, _), end)| text.get(start..end)).take_while(move |_| n > 0)
+}
+
+/// Invisible characters stay inside a word, so that they can't split it.
+fn belongs_to_word(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c) || is_invisible(c)
+}
+
+/// What a character does at the border between two parts of a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Upper,
+    Lower,
+    Digit,
+    Unspaced,
+    Mark,
+}
+
+fn class(c: char) -> Class {
+    if is_mark(c) {
+        Class::Mark
+    } else if matches!(c.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Bopomofo) || c == 'ー' {
+        Class::Unspaced
+    } else if c.is_numeric() {
+        Class::Digit
+    } else if c.is_uppercase() {
+        Class::Upper
+    } else {
+        Class::Lower
+    }
+}
+
+/// The words that one run gives; compatibility characters may hide separators, so it is cut again.
+fn forms(run: &str) -> Vec<String> {
+    let run: String = run.nfkc().filter(|c| !is_invisible(*c)).collect();
+    let mut forms = Vec::new();
+    for word in run.split(|c| !belongs_to_word(c)) {
+        let mut spaced = Vec::new();
+        for (part, class) in parts(word) {
+            if class == Class::Unspaced {
+                write_spaced(&mut forms, &mem::take(&mut spaced));
+                forms.extend(character_ngrams(part, 2).map(ToString::to_string));
+            } else {
+                spaced.push(part);
+            }
+        }
+        write_spaced(&mut forms, &spaced);
+    }
+    forms
+}
+
+/// Adds the parts joined, then one by one if there are several.
+fn write_spaced(forms: &mut Vec<String>, parts: &[&str]) {
+    let lower = |text: &str| text.to_lowercase().nfkc().collect::<String>();
+    match parts {
+        [] => {}
+        [only] => forms.push(lower(only)),
+        several => {
+            forms.push(lower(&several.concat()));
+            forms.extend(several.iter().map(|part| lower(part)));
+        }
+    }
+}
+
+/// Cuts a run where the class changes, each part with the class of its last character.
+///
+/// A capital starts a part unless it follows a capital; the last of several capitals belongs to
+/// the lower-case letters that follow, as in `HTTP|Server`.
+fn parts(run: &str) -> Vec<(&str, Class)> {
+    let mut parts = Vec::new();
+    let (mut start, mut before) = (0, None);
+    // Where the last capital stands, if it is not the first of its part.
+    let mut capital = None;
+    for (at, c) in run.char_indices() {
+        let class = class(c);
+        if class == Class::Mark {
+            continue;
+        }
+        let cut = match (before, class) {
+            (None, _) | (Some(Class::Upper), Class::Lower) => capital.take(),
+            (Some(before), _) if before == class => None,
+            (Some(_), _) => Some(at),
+        };
+        if let Some(cut) = cut {
+            parts.extend(run.get(start..cut).zip(before));
+            start = cut;
+        }
+        capital = (class == Class::Upper && at > start).then_some(at);
+        before = Some(class);
+    }
+    parts.extend(run.get(start..).filter(|part| !part.is_empty()).zip(before));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(words(text).collect::<Vec<_>>().join(" "), expected, "{text:?}");
+    }
+
+    #[test]
+    fn names_give_themselves_and_their_parts() {
+        check("snake_case", "snake case");
+        check("kebab-case src/lib.rs", "kebab case src lib rs");
+        check("camelCase", "camelcase camel case");
+        check("PascalCase", "pascalcase pascal case");
+        check("HTTPServer", "httpserver http server");
+        check("parseHTTPResponse2", "parsehttpresponse2 parse http response 2");
+        check("utf8_decode", "utf8 utf 8 decode");
+        check("HTTP", "http");
+        check("aB", "ab a b");
+        check("ABc", "abc a bc");
+        check("__init__", "init");
+        check("v1.2.0", "v1 v 1 2 0");
+    }
+
+    #[test]
+    fn prose_in_any_script() {
+        check("", "");
+        check(" \u{200b} ... ", "");
+        check("Don't stop", "don t stop");
+        check("café CAFE\u{301}", "café café");
+        check("Проверка безопасности", "проверка безопасности");
+        check("Straße ΣΊΣΥΦΟΣ", "straße σίσυφος");
+        check("हिन्दी भाषा", "हिन्दी भाषा");
+        check("می\u{200c}خواهم", "میخواهم");
+        check("한국어 문장", "한국어 문장");
+        check("ig\u{200b}nore", "ignore");
+        check("ｆｕｌｌ", "full");
+    }
+
+    #[test]
+    fn unspaced_scripts_give_pairs() {
+        check("漢字", "漢字");
+        check("東京都庁", "東京 京都 都庁");
+        check("山", "山");
+        check("PythonでJSON", "python で json");
+        check("データ", "デー ータ");
+    }
+
+    #[test]
+    fn runs_of_characters() {
+        for (text, n, expected) in [
+            ("abcd", 3, vec!["abc", "bcd"]),
+            ("ab", 3, vec!["ab"]),
+            ("", 3, vec![]),
+            ("abc", 0, vec![]),
+            ("aé日b", 2, vec!["aé", "é日", "日b"]),
+        ] {
+            assert_eq!(character_ngrams(text, n).collect::<Vec<_>>(), expected, "{text:?} {n}");
+        }
+    }
+}
