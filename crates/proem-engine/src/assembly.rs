@@ -1,0 +1,92 @@
+//! An assembled prompt: the sections of one request, in the order a model reads them.
+
+use proem_text::{Label, span::Span};
+
+use crate::message::Role;
+use crate::section::{CacheClass, Layer, Rank, Trust};
+
+/// Which prompt an assembly was made from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PromptId {
+    /// The agent's folder in the book, such as `assemble`.
+    pub agent: String,
+    /// The prompt's folder, such as `task`.
+    pub name: String,
+    /// Its version; an unlocked one carries its closure's hash, as in `1.3.0+0f3a9c…`.
+    pub version: String,
+    /// SHA-256 of the file with its partials and schemas, hexadecimal.
+    pub closure: String,
+}
+
+/// A section with its text, where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name in the prompt file.
+    pub name: String,
+    /// Whose message it stands in.
+    pub role: Role,
+    /// How much it may bind the model.
+    pub trust: Trust,
+    /// How long its bytes stay the same.
+    pub cache: CacheClass,
+    /// Which cap it counts towards.
+    pub layer: Layer,
+    /// Its class in the request's order.
+    pub rank: Rank,
+    /// Its text, ending with a blank line.
+    pub text: String,
+    /// Where its untrusted parts came from.
+    pub label: Label,
+    /// Its tokens, by the assembly's counter.
+    pub tokens: usize,
+    /// Its bytes in [`Assembly::text`].
+    pub range: Span,
+}
+
+/// A prompt ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembly {
+    /// What it was made from.
+    pub prompt: PromptId,
+    /// The sections in request order; empty and dropped ones are only in the report.
+    pub sections: Vec<Placed>,
+    /// Indices into `sections` after which the request's bytes are stable for longer than what
+    /// follows: where a provider's cache may be told to stop. At most four, ascending.
+    pub boundaries: Vec<usize>,
+    /// The tokens kept free for the answer.
+    pub output_tokens: usize,
+}
+
+impl Assembly {
+    /// All sections' text in request order.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.sections.iter().map(|section| section.text.as_str()).collect()
+    }
+
+    /// The text of the system message; empty if there is none.
+    #[must_use]
+    pub fn system(&self) -> String {
+        self.sections.iter().filter(|s| s.role == Role::System).map(|s| s.text.as_str()).collect()
+    }
+
+    /// The sections whose bytes may be cached.
+    #[must_use]
+    pub fn prefix(&self) -> &[Placed] {
+        let end = self.boundaries.last().map_or(0, |last| last.saturating_add(1));
+        self.sections.get(..end).unwrap_or_default()
+    }
+
+    /// The sections behind the last boundary.
+    #[must_use]
+    pub fn suffix(&self) -> &[Placed] {
+        let end = self.boundaries.last().map_or(0, |last| last.saturating_add(1));
+        self.sections.get(end..).unwrap_or_default()
+    }
+
+    /// The tokens of all sections, by the assembly's counter.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.sections.iter().fold(0, |sum, section| sum.saturating_add(section.tokens))
+    }
+}

@@ -1,0 +1,397 @@
+//! What a prompt is given: values whose texts are ours or from outside.
+//!
+//! Invariant: text from outside never enters the template engine. [`Slots`] puts a mark in its
+//! place, and only [`proem_guard::contain()`] puts the text where the mark is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::paths::LocationSegment;
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::error::{Error, ErrorKind};
+use crate::schema::{self, compile};
+
+/// Whether an input's text is ours or from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputTrust {
+    /// Computed by code, or typed or approved by a person.
+    Trusted,
+    /// Everything else.
+    Untrusted,
+}
+
+/// One input value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A text that code computed or a person typed or approved.
+    Text(String),
+    /// A text from outside.
+    Outside(Untrusted<String>),
+    /// Several values.
+    List(Vec<Self>),
+    /// Values by name.
+    Map(BTreeMap<String, Self>),
+}
+
+impl Value {
+    /// JSON as a value; with `label`, its texts are from outside.
+    #[must_use]
+    pub fn from_json(json: Json, label: Option<&Label>) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(value),
+            Json::Number(number) => Self::Number(number),
+            Json::String(text) => match label {
+                Some(label) => Self::Outside(Untrusted::new(text, label.clone())),
+                None => Self::Text(text),
+            },
+            Json::Array(items) => Self::List(items.into_iter().map(|item| Self::from_json(item, label)).collect()),
+            Json::Object(map) => {
+                Self::Map(map.into_iter().map(|(key, item)| (key, Self::from_json(item, label))).collect())
+            }
+        }
+    }
+
+    /// A list of values.
+    pub fn list<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
+        Self::List(items.into_iter().map(Into::into).collect())
+    }
+
+    /// The value with all its texts, for checking it against a schema.
+    fn exact(&self) -> Json {
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(*value),
+            Self::Number(number) => Json::Number(number.clone()),
+            Self::Text(text) => Json::String(text.clone()),
+            Self::Outside(text) => proem_guard::show::json(text),
+            Self::List(items) => Json::Array(items.iter().map(Self::exact).collect()),
+            Self::Map(map) => {
+                Json::Object(map.iter().map(|(key, item)| (key.clone(), item.exact())).collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Every text and key that a template may see as it is.
+    fn collect<'v>(&'v self, texts: &mut Vec<&'v str>) {
+        match self {
+            Self::Text(text) => texts.push(text),
+            Self::List(items) => items.iter().for_each(|item| item.collect(texts)),
+            Self::Map(map) => {
+                for (key, item) in map {
+                    texts.push(key);
+                    item.collect(texts);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn has_outside(&self) -> bool {
+        match self {
+            Self::Outside(_) => true,
+            Self::List(items) => items.iter().any(Self::has_outside),
+            Self::Map(map) => map.values().any(Self::has_outside),
+            _ => false,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<Untrusted<String>> for Value {
+    fn from(text: Untrusted<String>) -> Self {
+        Self::Outside(text)
+    }
+}
+
+impl<const N: usize> From<[(&str, Self); N]> for Value {
+    fn from(entries: [(&str, Self); N]) -> Self {
+        Self::Map(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// All inputs by name.
+pub type Inputs = BTreeMap<String, Value>;
+
+/// The untrusted texts of one render, each standing behind a mark.
+///
+/// A mark is the text's number between two copies of a character that occurs in no other text of
+/// the render, so that no text, and no two texts joined, can look like one.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    mark: char,
+    texts: Vec<Untrusted<String>>,
+}
+
+/// A piece of rendered text.
+#[derive(Debug)]
+pub(crate) enum Piece<'t> {
+    Ours(&'t str),
+    Outside(&'t Untrusted<String>),
+}
+
+impl Slots {
+    /// Slots whose mark occurs in none of the trusted texts: inputs, their defaults and the
+    /// templates' own text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if the texts hold every character that could be one.
+    pub(crate) fn new(inputs: &Inputs, defaults: Option<&Json>, templates: &str) -> Result<Self, Error> {
+        let mut texts = vec![templates];
+        for (name, value) in inputs {
+            texts.push(name);
+            value.collect(&mut texts);
+        }
+        if let Some(defaults) = defaults {
+            collect_json(defaults, &mut texts);
+        }
+        let Some(mark) = unused(&texts) else {
+            let problem = "the inputs hold every character of planes 15 and 16; no mark is left for text from outside";
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        };
+        Ok(Self { mark, texts: Vec::new() })
+    }
+
+    /// The JSON that a template sees: texts from outside replaced by marks.
+    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> Json {
+        match (value, trust) {
+            (Value::Null, _) => Json::Null,
+            (Value::Bool(value), _) => Json::Bool(*value),
+            (Value::Number(number), _) => Json::Number(number.clone()),
+            (Value::Text(text), InputTrust::Trusted) => Json::String(text.clone()),
+            (Value::Text(text), InputTrust::Untrusted) => {
+                self.mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))))
+            }
+            (Value::Outside(text), _) => self.mark(text.clone()),
+            (Value::List(items), _) => Json::Array(items.iter().map(|item| self.fill(name, item, trust)).collect()),
+            (Value::Map(map), _) => Json::Object(
+                map.iter().map(|(key, item)| (key.clone(), self.fill(name, item, trust))).collect::<Map<_, _>>(),
+            ),
+        }
+    }
+
+    fn mark(&mut self, text: Untrusted<String>) -> Json {
+        // An empty text stays empty, so that conditions in templates see it as such.
+        if text.is_empty() {
+            return Json::String(String::new());
+        }
+        let mark = format!("{0}{1}{0}", self.mark, self.texts.len());
+        self.texts.push(text);
+        Json::String(mark)
+    }
+
+    /// Cuts rendered text at its marks.
+    pub(crate) fn pieces<'t>(&'t self, rendered: &'t str) -> Vec<Piece<'t>> {
+        let pieces = rendered.split(self.mark).enumerate().filter_map(|(index, piece)| match index % 2 {
+            0 => (!piece.is_empty()).then_some(Piece::Ours(piece)),
+            _ => self.texts.get(piece.parse::<usize>().ok()?).map(Piece::Outside),
+        });
+        pieces.collect()
+    }
+
+    /// Whether a text from outside stands in rendered text.
+    pub(crate) fn stand_in(&self, rendered: &str) -> bool {
+        rendered.contains(self.mark)
+    }
+}
+
+/// A noncharacter, else a private character, that occurs in none of the texts.
+pub(crate) fn unused(texts: &[&str]) -> Option<char> {
+    const FIRST: char = '\u{fdd0}';
+    if !texts.iter().any(|text| text.contains(FIRST)) {
+        return Some(FIRST);
+    }
+    let used: BTreeSet<char> = texts.iter().flat_map(|text| text.chars()).filter(|c| *c >= FIRST).collect();
+    let mut candidates = (FIRST..='\u{fdef}').chain('\u{f0000}'..='\u{10ffff}');
+    candidates.find(|c| !used.contains(c))
+}
+
+pub(crate) fn collect_json<'j>(json: &'j Json, texts: &mut Vec<&'j str>) {
+    match json {
+        Json::String(text) => texts.push(text),
+        Json::Array(items) => items.iter().for_each(|item| collect_json(item, texts)),
+        Json::Object(map) => {
+            for (key, item) in map {
+                texts.push(key);
+                collect_json(item, texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The source of an input that nobody labelled.
+fn input_source(name: &str) -> Source {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    Source::parse(&format!("input/{name}")).unwrap_or(Source::named("input"))
+}
+
+/// How many problems with inputs are listed one by one.
+const MAX_LISTED: usize = 50;
+
+/// What inputs are checked against.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    pub(crate) schema: Json,
+    validator: jsonschema::Validator,
+    /// Every name that the schema declares somewhere.
+    declared: BTreeSet<String>,
+}
+
+impl Checker {
+    pub(crate) fn new(schema: Json) -> Result<Self, Error> {
+        let validator = compile(&schema)
+            .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("input.schema does not compile: {e}")))?;
+        let mut declared = BTreeSet::new();
+        declared_names(&schema, &mut declared);
+        Ok(Self { schema, validator, declared })
+    }
+
+    /// Refuses text from outside where the prompt declares its input trusted.
+    pub(crate) fn trust(inputs: &Inputs, declared: &[(String, InputTrust)]) -> Result<(), Error> {
+        let problems: Vec<String> = inputs
+            .iter()
+            .filter(|(name, value)| {
+                value.has_outside() && declared.iter().any(|(n, t)| n == *name && *t == InputTrust::Trusted)
+            })
+            .map(|(name, _)| format!("trust_violation: input `{name}` is declared trusted and holds text from outside"))
+            .collect();
+        if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::TrustViolation, problems)) }
+    }
+
+    /// Checks the inputs as they are; every problem with its path.
+    ///
+    /// A message holds names that the schema declares and names of whole inputs, never a value
+    /// and never a key that may be from outside.
+    pub(crate) fn check(&self, inputs: &Inputs, defaults: Option<&Json>) -> Result<(), Error> {
+        let mut all = defaults.and_then(Json::as_object).cloned().unwrap_or_default();
+        all.extend(inputs.iter().map(|(name, value)| (name.clone(), value.exact())));
+        let json = Json::Object(all);
+        let mut problems = BTreeSet::new();
+        let mut more = 0usize;
+        for error in self.validator.iter_errors(&json) {
+            let problem = format!("{}: {}", self.place(&error), self.describe(&error));
+            if problems.len() < MAX_LISTED {
+                problems.insert(problem);
+            } else if !problems.contains(&problem) {
+                more = more.saturating_add(1);
+            }
+        }
+        let mut problems: Vec<String> = problems.into_iter().collect();
+        if more > 0 {
+            problems.push(format!("and {more} more problems of this kind"));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::InvalidInput, problems)) }
+    }
+
+    /// Where a problem is, `*` standing for a key that the schema doesn't name.
+    fn place(&self, error: &jsonschema::ValidationError<'_>) -> String {
+        let mut place = String::from("input");
+        for segment in error.instance_path() {
+            place.push('/');
+            match segment {
+                LocationSegment::Property(name) if self.declared.contains(name.as_ref()) => place.push_str(&name),
+                LocationSegment::Property(_) => place.push('*'),
+                LocationSegment::Index(index) => place.push_str(&index.to_string()),
+            }
+        }
+        place
+    }
+
+    /// The problem without the value, which may be from outside or long.
+    fn describe(&self, error: &jsonschema::ValidationError<'_>) -> String {
+        match error.kind() {
+            Kind::Required { property } => format!("`{}` is missing", property.as_str().unwrap_or_default()),
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+                // Whole inputs are named by code; any other key may be from outside.
+                if !error.instance_path().is_empty() {
+                    return format!("{} names that the schema does not declare", unexpected.len());
+                }
+                let names: Vec<String> = unexpected.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
+                let properties = self.schema.get("properties").and_then(Json::as_object);
+                let known: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                let known = if known.is_empty() { "no inputs".to_owned() } else { known.join(", ") };
+                format!("{} not declared; the prompt takes {known}", names.join(", "))
+            }
+            Kind::PropertyNames { .. } => "a name in it is not allowed".into(),
+            Kind::FromUtf8 { .. } | Kind::Custom { .. } | Kind::BacktrackLimitExceeded { .. } => {
+                format!("the value does not match `{}`", error.kind().keyword())
+            }
+            _ => error.masked_with("the value").to_string(),
+        }
+    }
+}
+
+fn declared_names(schema: &Json, names: &mut BTreeSet<String>) {
+    match schema {
+        Json::Object(map) => {
+            if let Some(Json::Object(properties)) = map.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            map.values().for_each(|inner| declared_names(inner, names));
+        }
+        Json::Array(items) => items.iter().for_each(|inner| declared_names(inner, names)),
+        _ => {}
+    }
+}
+
+/// Gives every declared optional value that is missing an explicit nothing, so that rendering
+/// can tell a missing name from a missing value.
+pub(crate) fn complete(json: &mut Json, schema: &Json) {
+    match json {
+        Json::Object(map) => {
+            if let Some(Json::Object(properties)) = schema.get("properties") {
+                for (name, property) in properties {
+                    let value = map.entry(name.clone()).or_insert(Json::Null);
+                    let list = schema::kind(property) == schema::Kind::List;
+                    if value.is_null() && list {
+                        *value = Json::Array(Vec::new());
+                    }
+                    complete(value, property);
+                }
+            }
+            if let Some(additional @ Json::Object(_)) = schema.get("additionalProperties") {
+                let declared = schema.get("properties").and_then(Json::as_object);
+                for (name, value) in map.iter_mut() {
+                    if declared.is_none_or(|declared| !declared.contains_key(name)) {
+                        complete(value, additional);
+                    }
+                }
+            }
+        }
+        Json::Array(items) => {
+            if let Some(schema) = schema.get("items") {
+                items.iter_mut().for_each(|item| complete(item, schema));
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,24 @@
+//! Prompt files, sections, budgets, trust and cache planning: the pure part of an assembly.
+//!
+//! Start with [`prompt::book::Book`], which gives a [`prompt::Prompt`]; [`assemble::assemble`]
+//! turns it and its [`input::Inputs`] into an [`assembly::Assembly`] with its
+//! [`report::Report`]. Nothing here reads a clock, file, environment or socket.
+
+pub mod assemble;
+pub mod assembly;
+pub mod budget;
+pub mod cache;
+pub mod error;
+pub mod input;
+mod ladder;
+pub mod message;
+pub mod mode;
+pub mod prompt;
+pub mod providers;
+mod remembered;
+pub mod report;
+mod schema;
+pub mod section;
+pub mod tokens;
+
+pub use error::{Error, ErrorKind};

@@ -1,0 +1,70 @@
+//! Messages as a model reads them.
+
+use serde_json::{Map, Value as Json};
+
+/// Whose words a message holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The operator's: what always holds.
+    System,
+    /// The caller's.
+    User,
+    /// The model's own.
+    Model,
+}
+
+impl Role {
+    /// Reads a role's word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "system" => Some(Self::System),
+            "user" => Some(Self::User),
+            "model" => Some(Self::Model),
+            _ => None,
+        }
+    }
+
+    /// The word used in prompt files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// A message of a plain dotprompt file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Whose words it holds; any word in history that the caller passes.
+    pub role: String,
+    /// What it says.
+    pub content: Vec<Part>,
+    /// Extra facts, such as `purpose: history`.
+    pub metadata: Map<String, Json>,
+}
+
+/// A part of a message of a plain dotprompt file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Text.
+    Text(String),
+    /// A picture, sound or file by address.
+    Media {
+        /// Where it is.
+        url: String,
+        /// Its MIME type, if given.
+        content_type: Option<String>,
+    },
+    /// A place that somebody else fills.
+    Pending {
+        /// What the place is for.
+        purpose: String,
+    },
+    /// A part of history, as the caller passed it.
+    Other(Json),
+}

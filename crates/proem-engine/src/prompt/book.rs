@@ -1,0 +1,365 @@
+//! The book: prompts as versioned files, laid over each other file by file.
+//!
+//! A layer is a set of files by path, `agent/name/version.prompt` with its partials
+//! (`_partial.prompt`) and schemas beside it, `book.toml` and `book.lock` at its root. Upper
+//! layers replace single files of lower ones. A version's *closure* is its file with all partials
+//! and schemas it uses; its hash is what `book.lock` holds and what every run records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
+use super::header::is_version;
+use super::loaded::Prompt;
+use super::origin::Origin;
+use super::walk::partial_names;
+use crate::assembly::PromptId;
+use crate::error::{Error, ErrorKind};
+
+/// How many digits of the closure's hash an unlocked version carries.
+const SHORT_HASH: usize = 12;
+
+/// One layer of a book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookLayer {
+    /// Who wrote it.
+    pub origin: Origin,
+    /// Its files by path, `/` between folders.
+    pub files: BTreeMap<String, PartialText>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    #[serde(default)]
+    current: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lock {
+    #[serde(default)]
+    versions: BTreeMap<String, String>,
+}
+
+/// Layers laid over each other.
+#[derive(Debug)]
+pub struct Book {
+    layers: Vec<BookLayer>,
+    manifests: Vec<Manifest>,
+    locks: Vec<Lock>,
+}
+
+/// Whether a version's closure is what its lock says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockState {
+    /// It is.
+    Locked,
+    /// No lock names this version with these overrides: it is being written.
+    Unlocked,
+    /// The layer that changed it has locked it with other content.
+    Edited,
+}
+
+impl LockState {
+    /// The word used in listings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Locked => "locked",
+            Self::Unlocked => "unlocked",
+            Self::Edited => "edited",
+        }
+    }
+}
+
+/// One version of one prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Version {
+    /// `agent/name`.
+    pub prompt: String,
+    /// Three numbers.
+    pub version: String,
+    /// Whether it is the one that is used.
+    pub current: bool,
+    /// Whether it is what its lock says.
+    pub state: LockState,
+    /// The closure's hash.
+    pub closure: String,
+    /// The files of its closure and who wrote each.
+    pub files: Vec<(String, Origin)>,
+}
+
+/// A closure: file, partials and schemas, with the hash over all of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Closure {
+    pub(crate) hash: String,
+    pub(crate) files: Vec<(String, Origin)>,
+    pub(crate) partials: BTreeMap<String, PartialText>,
+    /// The output schema that the file names, if it isn't there.
+    pub(crate) missing_schema: Option<String>,
+    top: usize,
+}
+
+impl Book {
+    /// Lays layers over each other, lowest first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if a `book.toml` or `book.lock` can't be read.
+    pub fn new(layers: Vec<BookLayer>) -> Result<Self, Error> {
+        let manifests = layers.iter().map(|layer| toml_file(layer, "book.toml")).collect::<Result<_, _>>()?;
+        let locks = layers.iter().map(|layer| toml_file(layer, "book.lock")).collect::<Result<_, _>>()?;
+        Ok(Self { layers, manifests, locks })
+    }
+
+    /// The layers, lowest first.
+    #[must_use]
+    pub fn layers(&self) -> &[BookLayer] {
+        &self.layers
+    }
+
+    /// The uppermost file of this path.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<(&PartialText, Origin)> {
+        self.found(path).map(|(_, text, origin)| (text, origin))
+    }
+
+    fn found(&self, path: &str) -> Option<(usize, &PartialText, Origin)> {
+        let mut layers = self.layers.iter().enumerate().rev();
+        layers.find_map(|(index, layer)| layer.files.get(path).map(|text| (index, text, layer.origin)))
+    }
+
+    /// The names of all prompts, `agent/name`.
+    #[must_use]
+    pub fn prompts(&self) -> BTreeSet<String> {
+        self.version_paths().into_iter().map(|(prompt, _)| prompt).collect()
+    }
+
+    fn version_paths(&self) -> BTreeSet<(String, String)> {
+        let paths = self.layers.iter().flat_map(|layer| layer.files.keys());
+        paths
+            .filter_map(|path| {
+                let (prompt, file) = path.rsplit_once('/')?;
+                let version = file.strip_suffix(".prompt").filter(|version| is_version(version))?;
+                (prompt.split('/').count() == 2).then(|| (prompt.to_owned(), version.to_owned()))
+            })
+            .collect()
+    }
+
+    /// All versions of all prompts; the newest of each prompt last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Book::current`].
+    pub fn versions(&self) -> Result<Vec<Version>, Error> {
+        let mut versions = Vec::new();
+        for (prompt, version) in self.version_paths() {
+            let closure = self.closure(&prompt, &version)?;
+            versions.push(Version {
+                current: self.current(&prompt)? == version,
+                state: self.state(&prompt, &version, &closure),
+                closure: closure.hash,
+                files: closure.files,
+                prompt,
+                version,
+            });
+        }
+        versions.sort_by(|a, b| a.prompt.cmp(&b.prompt).then(numbers(&a.version).cmp(&numbers(&b.version))));
+        Ok(versions)
+    }
+
+    /// The version that is used: the one that the uppermost `book.toml` names, else the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] with the names there are.
+    pub fn current(&self, prompt: &str) -> Result<String, Error> {
+        if let Some(version) = self.manifests.iter().rev().find_map(|manifest| manifest.current.get(prompt)) {
+            return Ok(version.clone());
+        }
+        let versions = self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version);
+        versions.max_by_key(|version| numbers(version)).ok_or_else(|| {
+            let known: Vec<String> = self.prompts().into_iter().collect();
+            Error::new(ErrorKind::NotFound, format!("no prompt `{prompt}`; the book has {}", known.join(", ")))
+        })
+    }
+
+    /// Reads one version, or the current one, with all it uses.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] with what there is, or [`ErrorKind::InvalidFile`] with all problems.
+    pub fn prompt(&self, prompt: &str, version: Option<&str>) -> Result<Prompt, Error> {
+        let version = match version {
+            Some(version) => version.to_owned(),
+            None => self.current(prompt)?,
+        };
+        let closure = self.closure(prompt, &version)?;
+        let path = format!("{prompt}/{version}.prompt");
+        let Some((text, _)) = self.file(&path) else { return Err(self.no_version(prompt, &version)) };
+        let file = PromptFile::parse(&path, text.as_str(), &closure.partials)?;
+        let state = self.state(prompt, &version, &closure);
+        let (agent, name) = prompt.split_once('/').unwrap_or((prompt, ""));
+        let short: String = closure.hash.chars().take(SHORT_HASH).collect();
+        let recorded = if state == LockState::Locked { version } else { format!("{version}+{short}") };
+        let id = PromptId {
+            agent: agent.to_owned(),
+            name: name.to_owned(),
+            version: recorded,
+            closure: closure.hash.clone(),
+        };
+        Prompt::new(id, file, closure.files)
+    }
+
+    fn no_version(&self, prompt: &str, version: &str) -> Error {
+        let mut known: Vec<String> =
+            self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version).collect();
+        known.sort_by_key(|version| numbers(version));
+        let problem = if known.is_empty() {
+            let known: Vec<String> = self.prompts().into_iter().collect();
+            format!("no prompt `{prompt}`; the book has {}", known.join(", "))
+        } else {
+            format!("`{prompt}` has no version `{version}`; there are {}", known.join(", "))
+        };
+        Error::new(ErrorKind::NotFound, problem)
+    }
+
+    /// What a version uses and the hash over it.
+    pub(crate) fn closure(&self, prompt: &str, version: &str) -> Result<Closure, Error> {
+        let path = format!("{prompt}/{version}.prompt");
+        let Some((top, text, origin)) = self.found(&path) else { return Err(self.no_version(prompt, version)) };
+        let mut closure = Closure {
+            hash: String::new(),
+            files: vec![(path, origin)],
+            partials: BTreeMap::new(),
+            missing_schema: None,
+            top,
+        };
+        let mut seen = BTreeSet::new();
+        let mut wanted = names_in(super::file::split(text.as_str()).body);
+        while let Some(name) = wanted.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let path = format!("{prompt}/_{name}.prompt");
+            // Reading the prompt says which partials are missing, with their place.
+            if let Some((layer, text, origin)) = self.found(&path) {
+                if let PartialText::Template(text) = text {
+                    wanted.extend(names_in(text));
+                }
+                closure.top = closure.top.max(layer);
+                closure.files.push((path, origin));
+                closure.partials.insert(name, text.clone());
+            }
+        }
+        if let Some(schema) = output_schema(text.as_str()) {
+            let path = format!("{prompt}/{schema}");
+            match self.found(&path) {
+                Some((layer, _, origin)) => {
+                    closure.top = closure.top.max(layer);
+                    closure.files.push((path, origin));
+                }
+                None => closure.missing_schema = Some(schema),
+            }
+        }
+        closure.files.sort();
+        closure.hash = self.hash(&closure.files);
+        Ok(closure)
+    }
+
+    /// SHA-256 over each file's path, length and bytes, in the order of the paths.
+    fn hash(&self, files: &[(String, Origin)]) -> String {
+        let mut hasher = Sha256::new();
+        for (path, _) in files {
+            let text = self.file(path).map_or("", |(text, _)| text.as_str());
+            hasher.update(format!("{path}\0{}\0", text.len()).as_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hex(&hasher.finalize())
+    }
+
+    fn state(&self, prompt: &str, version: &str, closure: &Closure) -> LockState {
+        let key = format!("{prompt}@{version}");
+        if self.locks.iter().any(|lock| lock.versions.get(&key) == Some(&closure.hash)) {
+            return LockState::Locked;
+        }
+        let own = self.locks.get(closure.top).is_some_and(|lock| lock.versions.contains_key(&key));
+        if own { LockState::Edited } else { LockState::Unlocked }
+    }
+
+    /// The text of `book.lock` for one layer: its versions as they are, and the versions of lower
+    /// layers that it changes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] naming every version that was locked with other content; give it
+    /// a new number instead.
+    pub fn lock(&self, origin: Origin) -> Result<String, Error> {
+        let Some(index) = self.layers.iter().position(|layer| layer.origin == origin) else {
+            return Err(Error::new(ErrorKind::NotFound, format!("there is no {} book", origin.as_str())));
+        };
+        // What lies above this layer is none of its business.
+        let layers = self.layers.iter().take(index.saturating_add(1)).cloned().collect();
+        let book = Self::new(layers)?;
+        let mut text = String::from(
+            "# The closure's hash of each version: its file, partials and schemas.\n# Written by `proem book lock`; versions are immutable.\n\n[versions]\n",
+        );
+        let mut edited = Vec::new();
+        for version in book.versions()? {
+            let closure = book.closure(&version.prompt, &version.version)?;
+            if closure.top != index {
+                continue;
+            }
+            if version.state == LockState::Edited {
+                edited.push(format!(
+                    "{}@{} was edited after it was locked; give it a new version number",
+                    version.prompt, version.version
+                ));
+            }
+            _ = writeln!(text, "\"{}@{}\" = \"{}\"", version.prompt, version.version, version.closure);
+        }
+        if edited.is_empty() { Ok(text) } else { Err(Error::all(ErrorKind::InvalidFile, edited)) }
+    }
+}
+
+fn toml_file<T: Default + for<'d> Deserialize<'d>>(layer: &BookLayer, path: &str) -> Result<T, Error> {
+    let Some(text) = layer.files.get(path) else { return Ok(T::default()) };
+    toml::from_str(text.as_str()).map_err(|e| {
+        Error::new(
+            ErrorKind::InvalidFile,
+            format!("{} book, {path}: {}", layer.origin.as_str(), e.to_string().trim_end()),
+        )
+    })
+}
+
+fn names_in(template: &str) -> Vec<String> {
+    if template.len() > MAX_FILE_BYTES {
+        return Vec::new();
+    }
+    super::nesting::compile(template).map(|template| partial_names(&template)).unwrap_or_default()
+}
+
+fn output_schema(text: &str) -> Option<String> {
+    if text.len() > MAX_FILE_BYTES {
+        return None;
+    }
+    let (start, front) = super::file::split(text).front?;
+    let root = super::yaml::parse(front, start).ok()??;
+    root.get("proem")?.get("output_schema")?.as_str().map(str::to_owned)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}

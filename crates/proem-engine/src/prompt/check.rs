@@ -1,0 +1,187 @@
+//! What `proem book check` looks for beyond what reading a prompt already refuses.
+
+use proem_text::diagnostic::Severity;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::book::{Book, LockState, Version};
+use super::file::Section;
+use super::loaded::Prompt;
+use crate::error::Error;
+use crate::section::{CacheClass, Keep};
+use crate::tokens::TokenCounter;
+
+/// One thing that a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// `agent/name@version`.
+    pub prompt: String,
+    /// `error` or `warning`.
+    #[serde(serialize_with = "severity")]
+    pub severity: Severity,
+    /// What and where, with what to do.
+    pub text: String,
+}
+
+fn severity<S: serde::Serializer>(severity: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(severity.as_str())
+}
+
+/// Names of inputs that change from call to call.
+const VOLATILE_NAMES: [&str; 12] =
+    ["date", "datetime", "guid", "id", "nonce", "now", "random", "seed", "time", "timestamp", "today", "uuid"];
+
+/// JSON Schema formats of values that change from call to call.
+const VOLATILE_FORMATS: [&str; 4] = ["date", "date-time", "time", "uuid"];
+
+/// Checks every version of every prompt.
+///
+/// # Errors
+///
+/// Only if the book's own files can't be read; what is wrong with a prompt is a remark.
+pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Error> {
+    let mut remarks = Vec::new();
+    for version in book.versions()? {
+        let name = format!("{}@{}", version.prompt, version.version);
+        let mut say = |severity, text: String| remarks.push(Remark { prompt: name.clone(), severity, text });
+        if version.state == LockState::Edited {
+            let text = "edited under a version that is locked; give it a new version number, or restore it";
+            say(Severity::Error, text.into());
+        }
+        missing(book, &version, &mut say)?;
+        match book.prompt(&version.prompt, Some(&version.version)) {
+            Err(error) => error.problems().iter().for_each(|problem| {
+                // A remark says by itself how bad it is.
+                say(Severity::Error, problem.strip_prefix("error: ").unwrap_or(problem).trim_end().to_owned());
+            }),
+            Ok(prompt) => {
+                if prompt.file.strict.version != version.version {
+                    let text = format!(
+                        "the file is named {} and says proem.version {}",
+                        version.version, prompt.file.strict.version
+                    );
+                    say(Severity::Error, text);
+                }
+                schema(book, &version, &prompt, &mut say);
+                volatile(&prompt, &mut say);
+                budget(&prompt, counter, &mut say);
+                system(&prompt, &mut say);
+            }
+        }
+    }
+    for prompt in book.prompts() {
+        let current = book.current(&prompt)?;
+        if book.closure(&prompt, &current).is_err() {
+            let text = format!("book.toml names {current} as current, which does not exist");
+            remarks.push(Remark { prompt: prompt.clone(), severity: Severity::Error, text });
+        }
+    }
+    remarks.sort_by(|a, b| a.prompt.cmp(&b.prompt).then(a.severity.cmp(&b.severity)));
+    Ok(remarks)
+}
+
+fn missing(book: &Book, version: &Version, say: &mut impl FnMut(Severity, String)) -> Result<(), Error> {
+    if let Some(name) = book.closure(&version.prompt, &version.version)?.missing_schema {
+        say(Severity::Error, format!("proem.output_schema names `{name}`, which is not beside the file"));
+    }
+    Ok(())
+}
+
+fn schema(book: &Book, version: &Version, prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+    let Some(name) = &prompt.file.strict.output_schema else { return };
+    let Some((text, _)) = book.file(&format!("{}/{name}", version.prompt)) else { return };
+    match serde_json::from_str::<Json>(text.as_str()) {
+        Err(e) => say(Severity::Error, format!("{name}: not JSON: {e}")),
+        Ok(schema) => {
+            if let Err(e) = crate::schema::compile(&schema) {
+                say(Severity::Error, format!("{name}: the schema does not compile: {e}"));
+            }
+        }
+    }
+}
+
+/// Dates, ids and random values in sections whose bytes should stay the same.
+fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+    let schema = prompt.file.input_schema();
+    for section in prompt.file.sections.iter().filter(|section| section.spec.cache != CacheClass::Never) {
+        let name = &section.spec.name;
+        for input in &section.inputs {
+            let format = schema.get("properties").and_then(|p| p.get(input)).and_then(|p| p.get("format"));
+            let by_format = format.and_then(Json::as_str).is_some_and(|format| VOLATILE_FORMATS.contains(&format));
+            let by_name = proem_text::words::words(input).any(|word| VOLATILE_NAMES.contains(&word.as_str()));
+            if by_format || by_name {
+                say(
+                    Severity::Error,
+                    format!(
+                        "section `{name}` ({}) prints `{input}`, which changes from call to call and would miss the cache; move it to a section with `cache: never`",
+                        section.spec.cache.as_str()
+                    ),
+                );
+            }
+        }
+        if let Some(found) = stamp(&prompt.section_literals(&section.template)) {
+            say(
+                Severity::Warning,
+                format!(
+                    "section `{name}` ({}) has `{found}` written out; a date or id that is meant to change would miss the cache",
+                    section.spec.cache.as_str()
+                ),
+            );
+        }
+    }
+}
+
+/// The first ISO date or UUID in a text.
+fn stamp(text: &str) -> Option<&str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').find(|word| {
+        let groups: Vec<&str> = word.split('-').collect();
+        let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+        let digits = groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_digit()));
+        let hex = groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()));
+        (lengths == [4, 2, 2] && digits) || (lengths == [8, 4, 4, 4, 12] && hex)
+    })
+}
+
+/// Required sections whose own text is larger than the budget.
+fn budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(Severity, String)) {
+    let Some(limit) = prompt.file.strict.input_budget else { return };
+    let required = |section: &&Section| section.spec.keep == Keep::Required && section.spec.ladders.is_empty();
+    let sizes: Vec<(String, usize)> = prompt
+        .file
+        .sections
+        .iter()
+        .filter(required)
+        .map(|section| (section.spec.name.clone(), literal_tokens(prompt, section, counter)))
+        .collect();
+    let total = sizes.iter().fold(0usize, |sum, (_, tokens)| sum.saturating_add(*tokens));
+    if total > limit {
+        let list: Vec<String> = sizes.iter().map(|(name, tokens)| format!("`{name}` {tokens}")).collect();
+        say(
+            Severity::Error,
+            format!("required sections have at least {total} tokens ({}) and the budget is {limit}", list.join(", ")),
+        );
+    }
+}
+
+/// The tokens of what a section always prints: text outside its blocks.
+fn literal_tokens(prompt: &Prompt, section: &Section, counter: &dyn TokenCounter) -> usize {
+    counter.count(&prompt.unconditional(&section.template))
+}
+
+/// A system prompt should say who, what and what not.
+fn system(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+    let text = prompt.system_literals().to_lowercase();
+    if text.trim().is_empty() {
+        return;
+    }
+    let wanted = [
+        ("role", &["you are", "your role", "you act", "you work", "you investigate", "the assistant"][..]),
+        ("responsibilities", &["responsib", "your task", "you must", "must ", "duties", "your job"][..]),
+        ("prohibitions", &["never", "must not", "do not", "don't", "not allowed", "forbidden"][..]),
+    ];
+    for (what, words) in wanted {
+        if !words.iter().any(|word| text.contains(word)) {
+            say(Severity::Warning, format!("the system prompt names no {what}"));
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Plain dotprompt files, rendered as the dotprompt specification says.
+//!
+//! There is no trust here: every input is put in as it is. Agents use strict files.
+//!
+//! Source: <https://google.github.io/dotprompt/reference/>.
+
+use std::collections::BTreeMap;
+
+use handlebars::{
+    Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderErrorReason, Renderable,
+    Template,
+};
+use serde_json::{Map, Value as Json, json};
+
+use super::file::{self, MAX_FILE_BYTES};
+use super::picoschema::{self, Schemas};
+use super::render::Bounded;
+use super::{context, expansion, helpers, nesting, yaml};
+use crate::error::{Error, ErrorKind, error_at};
+use crate::input::{collect_json, unused};
+use crate::message::{Message, Part};
+
+const RESERVED: [&str; 12] = [
+    "config",
+    "description",
+    "ext",
+    "input",
+    "model",
+    "name",
+    "output",
+    "raw",
+    "toolDefs",
+    "tools",
+    "variant",
+    "version",
+];
+
+/// A plain dotprompt file with its partials.
+#[derive(Debug, Clone)]
+pub struct Dotprompt {
+    metadata: Map<String, Json>,
+    template: Template,
+    /// The template's and the partials' text, for choosing a mark that doesn't occur in it.
+    source: String,
+    partials: BTreeMap<String, Template>,
+}
+
+/// What a render is given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RenderData {
+    /// Values by name.
+    pub input: Map<String, Json>,
+    /// What `@name` paths read.
+    pub context: Map<String, Json>,
+    /// Earlier messages, as the specification writes them.
+    pub messages: Vec<Json>,
+}
+
+impl Dotprompt {
+    /// Reads a plain file; `name` is used in messages.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if front matter, schema, template or a partial is not well
+    /// formed, or partials include each other in a circle.
+    pub fn parse(
+        name: &str,
+        text: &str,
+        partials: &BTreeMap<String, String>,
+        schemas: &Schemas,
+    ) -> Result<Self, Error> {
+        if text.len() > MAX_FILE_BYTES {
+            let problem = format!("{name}: {} bytes; a prompt file has at most {MAX_FILE_BYTES}", text.len());
+            return Err(Error::new(ErrorKind::InvalidFile, problem));
+        }
+        let split = file::split(text);
+        let (metadata, source) = match split.front {
+            None => (Map::new(), text),
+            Some((start, front)) => {
+                let root = yaml::parse(front, start).map_err(|problem| Error::in_file(name, text, &[problem]))?;
+                let map = match root.map(|root| root.to_json()) {
+                    Some(Json::Object(map)) => map,
+                    None | Some(Json::Null) => Map::new(),
+                    Some(_) => {
+                        let problem = error_at(
+                            "front matter is not a mapping of keys to values",
+                            proem_text::span::Span::new(start, start.saturating_add(front.len())),
+                        );
+                        return Err(Error::in_file(name, text, &[problem]));
+                    }
+                };
+                (
+                    metadata(map, schemas).map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}: {e}")))?,
+                    split.body.trim(),
+                )
+            }
+        };
+        let template = compile(name, source)?;
+        if let Some((name, text)) = partials.iter().find(|(_, text)| text.len() > MAX_FILE_BYTES) {
+            let problem = format!("partial `{name}`: {} bytes; a partial has at most {MAX_FILE_BYTES}", text.len());
+            return Err(Error::new(ErrorKind::InvalidFile, problem));
+        }
+        let mut source = source.to_owned();
+        partials.values().for_each(|text| source.push_str(text));
+        let partials = partials
+            .iter()
+            .map(|(partial, text)| Ok((partial.clone(), compile(partial, text)?)))
+            .collect::<Result<BTreeMap<_, _>, Error>>()?;
+        expansion::check(&template, &partials)?;
+        Ok(Self { metadata, template, source, partials })
+    }
+
+    /// The front matter's keys, schemas written out, extension keys under `ext`, all under `raw`.
+    #[must_use]
+    pub const fn metadata(&self) -> &Map<String, Json> {
+        &self.metadata
+    }
+
+    /// Renders the messages.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Render`] if a helper is given what it can't use.
+    pub fn render(&self, data: &RenderData, defaults: Option<&Map<String, Json>>) -> Result<Vec<Message>, Error> {
+        let own = self.metadata.get("input").and_then(|input| input.get("default")).and_then(Json::as_object);
+        let mut input = Map::new();
+        for source in [own, defaults, Some(&data.input)].into_iter().flatten() {
+            input.extend(source.clone());
+        }
+        let mark = mark(&[&input, &data.context], &self.source)?;
+        let mut registry = helpers::registry();
+        for name in ["role", "section", "history", "media"] {
+            registry.register_helper(name, Box::new(Marker { name, mark }));
+        }
+        for (name, template) in &self.partials {
+            registry.register_template(name, template.clone());
+        }
+        let values = Context::from(Json::Object(input));
+        context::register(&mut registry, data.context.clone());
+        let mut render = RenderContext::new(None);
+        let mut out = Bounded::default();
+        self.template
+            .render(&registry, &values, &mut render, &mut out)
+            .map_err(|e| Error::new(ErrorKind::Render, Bounded::problem(e.reason())))?;
+        let text = out.into_string();
+        Ok(messages(&text, mark, &data.messages))
+    }
+}
+
+fn compile(name: &str, text: &str) -> Result<Template, Error> {
+    let mut template = nesting::compile(text)
+        .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}:{}:{}: {}", e.line, e.column, e.message)))?;
+    context::rewrite(&mut template);
+    Ok(template)
+}
+
+fn metadata(raw: Map<String, Json>, schemas: &Schemas) -> Result<Map<String, Json>, String> {
+    let mut out = Map::new();
+    let mut ext = Map::new();
+    for (key, value) in &raw {
+        if RESERVED.contains(&key.as_str()) {
+            out.insert(key.clone(), value.clone());
+        } else if let Some((space, field)) = key.rsplit_once('.') {
+            let entry = ext.entry(space).or_insert_with(|| json!({}));
+            if let Some(fields) = entry.as_object_mut() {
+                fields.insert(field.to_owned(), value.clone());
+            }
+        }
+    }
+    for part in ["input", "output"] {
+        if let Some(holder) = out.get_mut(part).and_then(Json::as_object_mut)
+            && let Some(schema) = holder.get("schema")
+        {
+            let full = picoschema::expand(schema, schemas).map_err(|e| format!("{part}.schema: {e}"))?;
+            holder.insert("schema".into(), full);
+        }
+    }
+    out.insert("ext".into(), Json::Object(ext));
+    out.insert("raw".into(), Json::Object(raw));
+    Ok(out)
+}
+
+/// A character that none of the texts contains.
+fn mark(inputs: &[&Map<String, Json>], template: &str) -> Result<char, Error> {
+    let mut texts = vec![template];
+    for (name, value) in inputs.iter().copied().flatten() {
+        texts.push(name);
+        collect_json(value, &mut texts);
+    }
+    unused(&texts).ok_or_else(|| Error::new(ErrorKind::Render, "the inputs hold every character that could be a mark"))
+}
+
+struct Marker {
+    name: &'static str,
+    mark: char,
+}
+
+impl HelperDef for Marker {
+    fn call<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+        out: &mut dyn Output,
+    ) -> HelperResult {
+        let mut argument = json!({});
+        match self.name {
+            "history" => {}
+            "media" => {
+                let hash = |key: &str| helper.hash_get(key).map(|v| v.value().clone());
+                argument = json!({ "url": hash("url"), "contentType": hash("contentType") });
+            }
+            name => {
+                let param = helper.param(0).ok_or(RenderErrorReason::ParamNotFoundForIndex("marker", 0))?;
+                argument = json!({ name: param.value() });
+            }
+        }
+        out.write(&format!("{0}{1} {argument}{0}", self.mark, self.name))?;
+        Ok(())
+    }
+}
+
+/// One message being collected.
+struct Collected {
+    role: String,
+    parts: Vec<Part>,
+    text: String,
+}
+
+impl Collected {
+    const fn new(role: String) -> Self {
+        Self { role, parts: Vec::new(), text: String::new() }
+    }
+
+    fn flush(&mut self) {
+        let text = core::mem::take(&mut self.text);
+        if !text.trim().is_empty() {
+            self.parts.push(Part::Text(text));
+        }
+    }
+
+    fn message(mut self) -> Option<Message> {
+        self.flush();
+        let filled = !self.parts.is_empty();
+        filled.then(|| Message { role: self.role, content: self.parts, metadata: Map::new() })
+    }
+}
+
+fn messages(text: &str, mark: char, history: &[Json]) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    let mut current = Collected::new("user".into());
+    for (index, piece) in text.split(mark).enumerate() {
+        if index % 2 == 0 {
+            current.text.push_str(piece);
+            continue;
+        }
+        let (name, argument) = piece.split_once(' ').unwrap_or((piece, "{}"));
+        let argument: Json = serde_json::from_str(argument).unwrap_or(Json::Null);
+        let field = |key: &str| argument.get(key).and_then(Json::as_str).map(str::to_owned);
+        match name {
+            "role" => {
+                let done = core::mem::replace(&mut current, Collected::new(field("role").unwrap_or_default()));
+                out.extend(done.message());
+            }
+            "history" => {
+                let done = core::mem::replace(&mut current, Collected::new("model".into()));
+                out.extend(done.message());
+                out.extend(history.iter().map(|message| past(message, true)));
+            }
+            "media" => {
+                current.flush();
+                let url = field("url").unwrap_or_default();
+                current.parts.push(Part::Media { url, content_type: field("contentType") });
+            }
+            _ => {
+                current.flush();
+                current.parts.push(Part::Pending { purpose: field("section").unwrap_or_default() });
+            }
+        }
+    }
+    out.extend(current.message());
+    with_history(out, history)
+}
+
+fn past(message: &Json, marked: bool) -> Message {
+    let mut metadata = message.get("metadata").and_then(Json::as_object).cloned().unwrap_or_default();
+    if marked {
+        metadata.insert("purpose".into(), json!("history"));
+    }
+    let content = message.get("content").and_then(Json::as_array).cloned().unwrap_or_default();
+    Message {
+        role: message.get("role").and_then(Json::as_str).unwrap_or("user").to_owned(),
+        content: content
+            .into_iter()
+            .map(|part| match part.get("text").and_then(Json::as_str) {
+                Some(text) => Part::Text(text.to_owned()),
+                None => Part::Other(part),
+            })
+            .collect(),
+        metadata,
+    }
+}
+
+/// Puts the history before a last user message, unless the template placed it.
+fn with_history(mut messages: Vec<Message>, history: &[Json]) -> Vec<Message> {
+    let placed = messages.iter().any(|m| m.metadata.get("purpose").is_some_and(|p| p == "history"));
+    if history.is_empty() || placed {
+        return messages;
+    }
+    let last = match messages.last() {
+        Some(message) if message.role == "user" => messages.pop(),
+        _ => None,
+    };
+    messages.extend(history.iter().map(|message| past(message, false)));
+    messages.extend(last);
+    messages
+}

@@ -1,0 +1,540 @@
+//! A prompt file: front matter and template, read and checked but not rendered.
+//!
+//! A file with the key `proem` is *strict*: its template is taken apart into sections and checked
+//! against its input schema. A file without is plain dotprompt and is only parsed.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use handlebars::Template;
+use handlebars::template::{HelperTemplate, Parameter, TemplateElement, TemplateMapping};
+use proem_text::span::Span;
+use serde_json::{Value as Json, json};
+
+use super::analyse::{Analysis, Fault, HELPERS, MARKERS, RAW};
+use super::header::{self, Header, Problems, Strict};
+use super::nesting::compile;
+use super::picoschema::Schemas;
+use super::yaml;
+use crate::error::{Error, ErrorKind, error_at};
+use crate::message::Role;
+use crate::schema::{self, Kind};
+use crate::section::{Rank, SectionSpec, Trust};
+
+/// The most bytes that a prompt file may have.
+pub const MAX_FILE_BYTES: usize = 256 * 1024;
+
+/// How many problems of one file are listed one by one.
+const MAX_LISTED: usize = 100;
+
+/// The parts of a prompt file's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Split<'t> {
+    pub(crate) front: Option<(usize, &'t str)>,
+    pub(crate) body: &'t str,
+    pub(crate) body_start: usize,
+}
+
+/// Finds the front matter: comments and blank lines may stand before its first `---`.
+///
+/// Source: dotprompt's reference, <https://google.github.io/dotprompt/reference/frontmatter/>.
+pub(crate) fn split(text: &str) -> Split<'_> {
+    let none = Split { front: None, body: text, body_start: 0 };
+    let mut offset = 0usize;
+    let mut open = None;
+    for line in text.split_inclusive('\n') {
+        let start = offset;
+        offset = offset.saturating_add(line.len());
+        let line = if start == 0 { line.trim_start_matches('\u{feff}') } else { line };
+        let bare = line.trim_end();
+        match open {
+            None if bare == "---" => open = Some(offset),
+            None if bare.is_empty() || bare.starts_with('#') => {}
+            None => return none,
+            Some(from) if bare == "---" => {
+                let front = text.get(from..start).unwrap_or_default();
+                let body = text.get(offset..).unwrap_or_default();
+                return Split { front: Some((from, front)), body, body_start: offset };
+            }
+            Some(_) => {}
+        }
+    }
+    none
+}
+
+/// One section of a strict prompt, ready to render.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// What the file declares of it.
+    pub spec: SectionSpec,
+    /// Whose message it stands in.
+    pub role: Role,
+    /// The inputs that its template reads.
+    pub inputs: BTreeSet<String>,
+    pub(crate) template: Template,
+}
+
+/// A strict prompt, parsed and checked.
+#[derive(Debug, Clone)]
+pub struct PromptFile {
+    /// Decoded front matter.
+    pub header: Header,
+    /// Proem's part of it.
+    pub strict: Strict,
+    /// Its sections in order.
+    pub sections: Vec<Section>,
+    pub(crate) partials: BTreeMap<String, Template>,
+}
+
+/// The text of a partial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartialText {
+    /// A Handlebars template.
+    Template(String),
+    /// Plain text, put in as it stands.
+    Literal(String),
+}
+
+impl PartialText {
+    /// Its bytes, for hashing.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Template(text) | Self::Literal(text) => text,
+        }
+    }
+}
+
+/// Where a problem in a strict file was found.
+struct Reader<'t> {
+    name: &'t str,
+    text: &'t str,
+    split: Split<'t>,
+    /// The bytes that the body's lines start at, once one was asked for.
+    lines: Vec<usize>,
+    problems: Problems,
+    elsewhere: Vec<String>,
+    /// Problems that are only counted.
+    more: usize,
+}
+
+impl PromptFile {
+    /// Reads a strict prompt file; `name` is used in messages only.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] with every problem found.
+    pub fn parse(name: &str, text: &str, partials: &BTreeMap<String, PartialText>) -> Result<Self, Error> {
+        if text.len() > MAX_FILE_BYTES {
+            let problem =
+                format!("error: {} bytes; a prompt file has at most {MAX_FILE_BYTES}\n --> {name}", text.len());
+            return Err(Error::new(ErrorKind::InvalidFile, problem));
+        }
+        let reader = Reader {
+            name,
+            text,
+            split: split(text),
+            lines: Vec::new(),
+            problems: Problems::new(),
+            elsewhere: Vec::new(),
+            more: 0,
+        };
+        reader.read(partials)
+    }
+
+    /// Whether `text` has Proem's key in its front matter.
+    #[must_use]
+    pub fn is_strict(text: &str) -> bool {
+        let Some((start, front)) = split(text).front else { return false };
+        yaml::parse(front, start).ok().flatten().is_some_and(|root| root.get("proem").is_some())
+    }
+
+    /// JSON Schema of the inputs; without one, nothing may be given.
+    #[must_use]
+    pub fn input_schema(&self) -> Json {
+        self.header.input_schema.clone().unwrap_or_else(|| json!({ "type": "object", "additionalProperties": false }))
+    }
+}
+
+impl Reader<'_> {
+    fn read(mut self, texts: &BTreeMap<String, PartialText>) -> Result<PromptFile, Error> {
+        let root = match self.split.front.map(|(start, front)| yaml::parse(front, start)) {
+            Some(Ok(root)) => root,
+            Some(Err(problem)) => {
+                self.problems.push(problem);
+                None
+            }
+            None => {
+                let mut lines = self.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+                let message = match lines.next() {
+                    Some(line) if line.trim_end() == "---" => "the front matter has no end; a second `---` closes it",
+                    _ => "no front matter; a prompt file starts with `---`",
+                };
+                self.problems.push(error_at(message, Span::new(0, 0)));
+                None
+            }
+        };
+        let header = header::decode(root.as_ref(), &Schemas::new(), &mut self.problems);
+        let Some(strict) = header.strict.clone() else {
+            if self.problems.is_empty() {
+                self.problems.push(error_at("no `proem` key; this is a plain dotprompt file", Span::new(0, 0)));
+            }
+            return Err(self.failure());
+        };
+        let partials = self.partials(texts);
+        let mut sections = self.body(&strict, &header);
+        self.schema(&header, &strict);
+        // What templates read can be judged only if the inputs and all partials are known.
+        if header.places.inputs_known && self.elsewhere.is_empty() {
+            self.analyse(&header, &strict, &mut sections, &partials);
+        }
+        if self.problems.is_empty() && self.elsewhere.is_empty() {
+            Ok(PromptFile { header, strict, sections, partials })
+        } else {
+            Err(self.failure())
+        }
+    }
+
+    fn failure(mut self) -> Error {
+        self.problems.sort_by_key(|problem| problem.span.map_or(0, |span| span.start));
+        self.problems.dedup();
+        let all = self.problems.len().saturating_add(self.elsewhere.len()).saturating_add(self.more);
+        let here = self.problems.iter().take(MAX_LISTED).map(|problem| problem.render(self.name, self.text));
+        let mut problems: Vec<String> = here.chain(self.elsewhere).take(MAX_LISTED).collect();
+        let more = all.saturating_sub(problems.len());
+        if more > 0 {
+            problems.push(format!("and {more} more problems"));
+        }
+        Error::all(ErrorKind::InvalidFile, problems)
+    }
+
+    fn partials(&mut self, texts: &BTreeMap<String, PartialText>) -> BTreeMap<String, Template> {
+        let mut partials = BTreeMap::new();
+        for (name, text) in texts {
+            match compile_partial(name, text) {
+                Ok(template) => _ = partials.insert(name.clone(), template),
+                Err(message) => self.elsewhere.push(message),
+            }
+        }
+        partials
+    }
+
+    fn body(&mut self, strict: &Strict, header: &Header) -> Vec<Section> {
+        let template = match compile(self.split.body) {
+            Ok(template) => template,
+            Err(fault) => {
+                let span = self.span(fault.line, fault.column);
+                self.problems.push(error_at(fault.message, span));
+                return Vec::new();
+            }
+        };
+        let mut cutter = Cutter {
+            reader: self,
+            strict,
+            header,
+            role: RoleSeen::None,
+            current: Current::None,
+            cut: Vec::new(),
+            seen: BTreeSet::new(),
+        };
+        for (index, element) in template.elements.iter().enumerate() {
+            cutter.element(element, template.mapping.get(index));
+        }
+        let (sections, seen) = cutter.finish();
+        for (index, spec) in strict.sections.iter().enumerate() {
+            if !seen.contains(&spec.name) {
+                let span = header.places.sections.get(index).copied().unwrap_or(Span::new(0, 0));
+                self.problems
+                    .push(error_at(format!("section `{}` is declared but has no marker in the body", spec.name), span));
+            }
+        }
+        sections
+    }
+
+    fn schema(&mut self, header: &Header, strict: &Strict) {
+        let properties = header.input_schema.as_ref().and_then(|schema| schema.get("properties"));
+        let properties = properties.and_then(Json::as_object);
+        let declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
+        let start = self.split.front.map_or(0, |(start, _)| start);
+        let whole = header.places.schema.unwrap_or(Span::new(start, start));
+        let mut say = |message: String, span: Option<&Span>| {
+            self.problems.push(error_at(message, span.copied().unwrap_or(whole)));
+        };
+        if let Some(schema) = &header.input_schema
+            && let Err(message) = schema::compile(schema)
+        {
+            say(format!("input.schema does not compile: {message}"), None);
+        }
+        for name in properties.into_iter().flatten().map(|(name, _)| name.as_str()) {
+            if HELPERS.contains(&name) || MARKERS.contains(&name) || name == RAW {
+                say(format!("input `{name}` has the name of a helper; choose another"), None);
+            }
+        }
+        if !header.places.inputs_known {
+            return;
+        }
+        for (index, (name, _)) in strict.inputs.iter().enumerate() {
+            if !declared(name) {
+                let message = format!("proem.inputs names `{name}`, which input.schema does not declare");
+                say(message, header.places.inputs.get(index));
+            }
+        }
+        for (index, spec) in strict.sections.iter().enumerate() {
+            for ladder in spec.ladders.iter().filter(|ladder| !declared(&ladder.input)) {
+                let message = format!(
+                    "section `{}` has a ladder for `{}`, which input.schema does not declare",
+                    spec.name, ladder.input
+                );
+                say(message, header.places.sections.get(index));
+            }
+            for ladder in &spec.ladders {
+                let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind);
+                if matches!(kind, Some(Kind::Object | Kind::Unknown)) {
+                    let message = format!(
+                        "section `{}` has a ladder for `{}`, which is neither a list nor a text",
+                        spec.name, ladder.input
+                    );
+                    say(message, header.places.sections.get(index));
+                }
+            }
+        }
+    }
+
+    fn analyse(
+        &mut self,
+        header: &Header,
+        strict: &Strict,
+        sections: &mut [Section],
+        partials: &BTreeMap<String, Template>,
+    ) {
+        let schema = header.input_schema.clone().unwrap_or(Json::Null);
+        let analysis = Analysis { schema: &schema, trust: &strict.inputs, partials, elements: Cell::new(0) };
+        for section in sections {
+            let (faults, inputs) = analysis.section(&section.spec, &section.template);
+            section.inputs = inputs;
+            faults.into_iter().for_each(|fault| self.fault(fault));
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        // Finding the place of one takes as long as its line.
+        if self.problems.len().saturating_add(self.elsewhere.len()) >= MAX_LISTED {
+            self.more = self.more.saturating_add(1);
+            return;
+        }
+        match fault.partial {
+            None => {
+                let span = self.span(fault.line, fault.column);
+                self.problems.push(error_at(fault.message, span));
+            }
+            Some(name) => {
+                let problem =
+                    format!("error: {}\n --> partial `{name}`:{}:{}", fault.message, fault.line, fault.column);
+                if !self.elsewhere.contains(&problem) {
+                    self.elsewhere.push(problem);
+                }
+            }
+        }
+    }
+
+    /// The byte that a line and column of the body stand for.
+    fn span(&mut self, line: usize, column: usize) -> Span {
+        if self.lines.is_empty() {
+            let mut start = self.split.body_start;
+            for text in self.split.body.split_inclusive('\n') {
+                self.lines.push(start);
+                start = start.saturating_add(text.len());
+            }
+        }
+        let end = self.text.len();
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(end);
+        let text = self.text.get(start..).unwrap_or_default();
+        let within =
+            text.chars().take(column.saturating_sub(1)).fold(0usize, |sum, c| sum.saturating_add(c.len_utf8()));
+        let at = start.saturating_add(within);
+        Span::new(at, at.saturating_add(1).min(end.max(at)))
+    }
+}
+
+/// Cuts a parsed body at its markers.
+struct Cutter<'c, 't> {
+    reader: &'c mut Reader<'t>,
+    strict: &'c Strict,
+    header: &'c Header,
+    role: RoleSeen,
+    current: Current,
+    cut: Vec<Section>,
+    /// The sections that have a marker, one with a problem too.
+    seen: BTreeSet<String>,
+}
+
+/// The role marker that holds.
+#[derive(Clone, Copy)]
+enum RoleSeen {
+    None,
+    /// One with a problem, which has been told.
+    Broken,
+    Is(Role),
+}
+
+/// Where the text that is being read belongs.
+enum Current {
+    None,
+    /// Behind a marker with a problem, which has been told.
+    Broken,
+    In(Section),
+}
+
+impl Cutter<'_, '_> {
+    fn fault(&mut self, at: (usize, usize), message: String) {
+        let span = self.reader.span(at.0, at.1);
+        self.reader.problems.push(error_at(message, span));
+    }
+
+    fn element(&mut self, element: &TemplateElement, mapping: Option<&TemplateMapping>) {
+        let at = mapping.map_or((1, 1), |mapping| (mapping.0, mapping.1));
+        match element {
+            TemplateElement::Expression(helper) | TemplateElement::HtmlExpression(helper) => {
+                match helper.name.as_name() {
+                    Some("role") => return self.role(helper, at),
+                    Some("section") => return self.section(helper, at),
+                    Some(name @ ("history" | "media")) => {
+                        return self.fault(at, format!("`{name}` has no place in a file with `proem`"));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        match &mut self.current {
+            Current::In(section) => {
+                section.template.elements.push(element.clone());
+                section.template.mapping.extend(mapping.cloned());
+            }
+            Current::Broken => {}
+            Current::None => match element {
+                TemplateElement::RawString(text) if text.trim().is_empty() => {}
+                TemplateElement::Comment(_) => {}
+                TemplateElement::HelperBlock(_) => {
+                    self.fault(at, "a block outside any section; markers stand before blocks, never in them".into());
+                    self.current = Current::Broken;
+                }
+                _ => {
+                    self.fault(at, "text outside any section; put a {{section \"…\"}} marker before it".into());
+                    // Once is enough for all that stands before the next marker.
+                    self.current = Current::Broken;
+                }
+            },
+        }
+    }
+
+    fn close(&mut self) {
+        if let Current::In(section) = core::mem::replace(&mut self.current, Current::None) {
+            self.cut.push(section);
+        }
+    }
+
+    fn role(&mut self, helper: &HelperTemplate, at: (usize, usize)) {
+        self.close();
+        let problem = match literal(helper).and_then(Role::parse) {
+            Some(role @ (Role::System | Role::User)) => {
+                self.role = RoleSeen::Is(role);
+                return;
+            }
+            Some(Role::Model) => "role \"model\" has no place in a file with `proem`; use system or user",
+            None => "role takes one of \"system\" and \"user\", written out",
+        };
+        self.role = RoleSeen::Broken;
+        self.fault(at, problem.into());
+    }
+
+    fn section(&mut self, helper: &HelperTemplate, at: (usize, usize)) {
+        self.close();
+        self.current = Current::Broken;
+        let Some(name) = literal(helper) else {
+            return self.fault(at, "section takes a name, written out".into());
+        };
+        let Some(spec) = self.strict.sections.iter().find(|spec| spec.name == name).cloned() else {
+            if self.header.places.sections_known {
+                let known: Vec<&str> = self.strict.sections.iter().map(|spec| spec.name.as_str()).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                self.fault(at, format!("section `{name}` is not declared under proem.sections; declared: {known}"));
+            }
+            return;
+        };
+        if !self.seen.insert(spec.name.clone()) {
+            return self.fault(at, format!("section `{name}` has a second marker"));
+        }
+        let role = match self.role {
+            RoleSeen::Is(role) => role,
+            RoleSeen::Broken => return,
+            RoleSeen::None => {
+                return self.fault(at, format!("section `{name}` stands before the first {{{{role}}}}"));
+            }
+        };
+        if let Some(before) = self.cut.last()
+            && before.spec.rank() > spec.rank()
+        {
+            let message =
+                format!("section `{name}` stands after `{}`, against the order of their classes", before.spec.name);
+            self.fault(at, message);
+        }
+        self.roles(&spec, role, at);
+        self.current = Current::In(Section { spec, role, inputs: BTreeSet::new(), template: Template::default() });
+    }
+
+    fn roles(&mut self, spec: &SectionSpec, role: Role, at: (usize, usize)) {
+        let name = &spec.name;
+        match (role, spec.trust) {
+            (Role::System, Trust::Untrusted) => {
+                let other = self
+                    .cut
+                    .last()
+                    .map_or_else(|| "the system role".to_owned(), |s| format!("`{}` in the system role", s.spec.name));
+                self.fault(at, format!("section `{name}` is untrusted and stands beside {other}; contained text stands only in user messages"));
+            }
+            (Role::System, Trust::Task) => {
+                self.fault(at, format!("section `{name}` is the task; it stands in a user message"));
+            }
+            (Role::User, _) if spec.rank() <= Rank::TrustedStatic => {
+                self.fault(at, format!("section `{name}` ({}) stands under the system role", spec.rank().as_str()));
+            }
+            (Role::System, _) if self.cut.iter().any(|section| section.role == Role::User) => {
+                self.fault(
+                    at,
+                    format!("section `{name}` is under a second system role; there is one, and it comes first"),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> (Vec<Section>, BTreeSet<String>) {
+        self.close();
+        (self.cut, self.seen)
+    }
+}
+
+fn literal(helper: &HelperTemplate) -> Option<&str> {
+    match helper.params.as_slice() {
+        [Parameter::Literal(Json::String(text))] if helper.hash.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// Parses a partial, or wraps plain text so that it renders as it stands.
+fn compile_partial(name: &str, text: &PartialText) -> Result<Template, String> {
+    match text {
+        PartialText::Template(text) if text.len() > MAX_FILE_BYTES => {
+            Err(format!("error: {} bytes; a partial has at most {MAX_FILE_BYTES}\n --> partial `{name}`", text.len()))
+        }
+        PartialText::Template(text) => {
+            compile(text).map_err(|e| format!("error: {}\n --> partial `{name}`:{}:{}", e.message, e.line, e.column))
+        }
+        PartialText::Literal(text) => {
+            let mut template = Template::default();
+            template.elements.push(TemplateElement::RawString(text.clone()));
+            Ok(template)
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! A prompt file's front matter, decoded with every problem listed.
+
+use proem_guard::Tag;
+use proem_text::{
+    diagnostic::{Diagnostic, Severity},
+    span::Span,
+};
+use serde_json::Value as Json;
+
+use super::picoschema::{self, Schemas};
+use super::yaml::{Data, Key, Node};
+use crate::error::error_at;
+use crate::input::InputTrust;
+use crate::section::{CacheClass, Keep, Ladder, Layer, Rung, SectionSpec, Trust};
+
+/// What Proem adds to a prompt file, under the key `proem`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strict {
+    /// The version that the file says it is.
+    pub version: String,
+    /// What this version changes, for its readers.
+    pub changes: Option<String>,
+    /// What the prompt is for, in one sentence.
+    pub purpose: Option<String>,
+    /// The file beside it that holds the answer's JSON Schema.
+    pub output_schema: Option<String>,
+    /// The most tokens the request may have; `None` is only the model's own limit.
+    pub input_budget: Option<usize>,
+    /// The tokens kept free for the answer.
+    pub output_budget: Option<usize>,
+    /// Declared trust by input; what isn't here is untrusted.
+    pub inputs: Vec<(String, InputTrust)>,
+    /// The sections in file order.
+    pub sections: Vec<SectionSpec>,
+    /// The value that stands in when no model answers.
+    pub fallback: Option<Json>,
+    /// The file beside it that holds its cases.
+    pub cases: Option<String>,
+}
+
+/// Decoded front matter.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Header {
+    /// The model or role that is asked.
+    pub model: Option<String>,
+    /// JSON Schema of the input.
+    pub input_schema: Option<Json>,
+    /// Values for inputs that the caller doesn't give.
+    pub input_default: Option<Json>,
+    /// JSON Schema of the answer, where the front matter holds it.
+    pub output_schema: Option<Json>,
+    /// Proem's own part; `None` makes it a plain dotprompt file.
+    pub strict: Option<Strict>,
+    /// Where its parts stand in the file.
+    pub(crate) places: Places,
+}
+
+/// Where parts of the front matter stand in the file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Places {
+    /// The input's schema.
+    pub(crate) schema: Option<Span>,
+    /// Each input with a declared trust.
+    pub(crate) inputs: Vec<Span>,
+    /// Each declared section.
+    pub(crate) sections: Vec<Span>,
+    /// Whether every declared section could be read.
+    pub(crate) sections_known: bool,
+    /// Whether the inputs' types and trust could be read, so that templates can be checked.
+    pub(crate) inputs_known: bool,
+}
+
+/// The problems met so far.
+pub(crate) type Problems = Vec<Diagnostic>;
+
+fn error(problems: &mut Problems, message: String, span: Span) {
+    problems.push(error_at(message, span));
+}
+
+/// Decodes the front matter's tree.
+pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Problems) -> Header {
+    let Some(root) = root else { return Header::default() };
+    let Data::Map(_) = root.data else {
+        if root.data != Data::Scalar(Json::Null) {
+            error(problems, "front matter is not a mapping of keys to values".into(), root.span);
+        }
+        return Header::default();
+    };
+    let schema = |part: &str, problems: &mut Problems| {
+        let node = root.get(part)?.get("schema")?;
+        match picoschema::expand(&node.to_json(), named) {
+            Ok(schema) => Some(schema),
+            Err(message) => {
+                error(problems, format!("{part}.schema: {message}"), node.span);
+                None
+            }
+        }
+    };
+    let before = problems.len();
+    let mut header = Header {
+        model: root.get("model").and_then(Node::as_str).map(str::to_owned),
+        input_schema: schema("input", problems),
+        input_default: root.get("input").and_then(|node| node.get("default")).map(Node::to_json),
+        output_schema: schema("output", problems),
+        ..Header::default()
+    };
+    header.places.schema = root.get("input").map(|node| node.get("schema").unwrap_or(node).span);
+    header.places.inputs_known = problems.len() == before;
+    if let Some(node) = root.get("proem") {
+        header.strict = strict(node, &mut header.places, problems);
+    }
+    header
+}
+
+const STRICT_KEYS: [&str; 9] =
+    ["version", "changes", "purpose", "output_schema", "budget", "inputs", "sections", "fallback", "cases"];
+
+fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<Strict> {
+    let entries = map(node, "proem", problems)?;
+    known_keys(entries, &STRICT_KEYS, "proem", problems);
+    let text = |key: &str, problems: &mut Problems| node.get(key).and_then(|n| string(n, key, problems));
+    let version = version(node, problems);
+    let budget = |key: &str, problems: &mut Problems| {
+        let node = node.get("budget")?.get(key)?;
+        let tokens = node.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        if tokens.is_none() {
+            error(problems, format!("proem.budget.{key} is not a positive number of tokens"), node.span);
+        }
+        tokens
+    };
+    if let Some(node) = node.get("budget")
+        && let Some(entries) = map(node, "proem.budget", problems)
+    {
+        known_keys(entries, &["input", "output"], "proem.budget", problems);
+    }
+    let before = problems.len();
+    let inputs = inputs(node.get("inputs"), places, problems);
+    places.inputs_known &= problems.len() == before;
+    let sections = sections(node.get("sections"), node.span, places, problems);
+    Some(Strict {
+        version,
+        changes: text("changes", problems),
+        purpose: text("purpose", problems),
+        output_schema: text("output_schema", problems),
+        input_budget: budget("input", problems),
+        output_budget: budget("output", problems),
+        inputs,
+        sections,
+        fallback: node.get("fallback").map(Node::to_json),
+        cases: text("cases", problems),
+    })
+}
+
+fn version(node: &Node, problems: &mut Problems) -> String {
+    let found = node.get("version");
+    let shown = found.map(|n| n.as_str().map_or_else(|| n.to_json().to_string(), str::to_owned));
+    match (found.and_then(Node::as_str), shown) {
+        (Some(version), _) if is_version(version) => return version.to_owned(),
+        (_, Some(shown)) => {
+            let message = format!("proem.version is `{shown}`; expected three numbers such as `1.0.0`");
+            error(problems, message, found.map_or(node.span, |n| n.span));
+        }
+        (_, None) => {
+            error(
+                problems,
+                "proem.version is missing; expected three numbers such as `1.0.0`".into(),
+                start(node.span),
+            );
+        }
+    }
+    String::new()
+}
+
+/// The place where something that is missing should stand.
+const fn start(span: Span) -> Span {
+    Span::new(span.start, span.start)
+}
+
+/// Whether `text` is three numbers with dots.
+pub(crate) fn is_version(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('.').collect();
+    parts.len() == 3
+        && parts.iter().all(|part| part.len() <= 6 && part.parse::<u32>().is_ok_and(|n| n.to_string() == **part))
+}
+
+fn inputs(node: Option<&Node>, places: &mut Places, problems: &mut Problems) -> Vec<(String, InputTrust)> {
+    let Some(entries) = node.and_then(|node| map(node, "proem.inputs", problems)) else { return Vec::new() };
+    let mut inputs = Vec::new();
+    for (key, node) in entries {
+        let at = format!("proem.inputs.{}", key.name);
+        let Some(fields) = map(node, &at, problems) else { continue };
+        known_keys(fields, &["trust"], &at, problems);
+        let words = [("trusted", InputTrust::Trusted), ("untrusted", InputTrust::Untrusted)];
+        let trust = node.get("trust").and_then(|node| word(node, "trust", &words, problems));
+        inputs.push((key.name.clone(), trust.unwrap_or(InputTrust::Untrusted)));
+        places.inputs.push(key.span);
+    }
+    inputs
+}
+
+fn sections(node: Option<&Node>, whole: Span, places: &mut Places, problems: &mut Problems) -> Vec<SectionSpec> {
+    let Some(node) = node else {
+        let message = "proem.sections is missing; every part of a prompt belongs to a section";
+        error(problems, message.into(), start(whole));
+        return Vec::new();
+    };
+    let Data::List(items) = &node.data else {
+        error(problems, "proem.sections is not a list".into(), node.span);
+        return Vec::new();
+    };
+    places.sections_known = true;
+    let mut specs: Vec<SectionSpec> = Vec::new();
+    for item in items {
+        let Some(spec) = section(item, problems) else {
+            places.sections_known = false;
+            continue;
+        };
+        if let Some(earlier) = specs.iter().find(|earlier| earlier.name == spec.name) {
+            error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
+            continue;
+        }
+        if let Some(earlier) = specs.iter().rev().find(|earlier| earlier.rank() > spec.rank()) {
+            let (a, b) = (spec.rank().as_str(), earlier.rank().as_str());
+            let message = format!("section `{}` ({a}) stands after `{}` ({b}); put it before", spec.name, earlier.name);
+            error(problems, message, item.span);
+        }
+        specs.push(spec);
+        places.sections.push(item.span);
+    }
+    specs
+}
+
+const SECTION_KEYS: [&str; 8] = ["name", "trust", "cache", "keep", "priority", "ladder", "layer", "tag"];
+
+fn section(node: &Node, problems: &mut Problems) -> Option<SectionSpec> {
+    let entries = map(node, "a section", problems)?;
+    known_keys(entries, &SECTION_KEYS, "a section", problems);
+    let name = node.get("name").and_then(|n| string(n, "name", problems));
+    let Some(name) = name.filter(|name| is_section_name(name)) else {
+        error(
+            problems,
+            "a section needs a name of letters, digits, `-` and `_`; `output` is reserved".into(),
+            node.span,
+        );
+        return None;
+    };
+    let trust = node.get("trust").and_then(|n| word(n, "trust", &Trust::WORDS, problems));
+    if node.get("trust").is_none() {
+        let words: Vec<&str> = Trust::WORDS.iter().map(|(word, _)| *word).collect();
+        error(
+            problems,
+            format!("section `{name}` has no trust label; expected one of {}", words.join(", ")),
+            node.span,
+        );
+    }
+    let trust = trust?;
+    let cache =
+        node.get("cache").map_or(Some(default_cache(trust)), |n| word(n, "cache", &CacheClass::WORDS, problems))?;
+    let layer = node.get("layer").map_or(Some(default_layer(trust)), |n| word(n, "layer", &Layer::WORDS, problems))?;
+    if layer != default_layer(trust)
+        && (layer, trust) != (Layer::Capabilities, Trust::Trusted)
+        && (layer, trust) != (Layer::Capabilities, Trust::Untrusted)
+    {
+        error(
+            problems,
+            format!("section `{name}`: layer `{}` does not go with trust `{}`", layer.as_str(), trust.as_str()),
+            node.span,
+        );
+    }
+    let tag = match node.get("tag") {
+        None => Tag::UNTRUSTED_CONTEXT,
+        Some(n) => match n.as_str().and_then(Tag::new) {
+            Some(tag) => tag,
+            None => {
+                error(problems, "tag is not a word of letters, digits and `_`".into(), n.span);
+                return None;
+            }
+        },
+    };
+    let keep = keep(node, trust, problems);
+    Some(SectionSpec { name, trust, cache, layer, keep, ladders: ladders(node.get("ladder"), problems), tag })
+}
+
+pub(crate) fn is_section_name(name: &str) -> bool {
+    name != "output"
+        && (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+const fn default_cache(trust: Trust) -> CacheClass {
+    match trust {
+        Trust::Constitution | Trust::Rules => CacheClass::Static,
+        Trust::Trusted | Trust::Untrusted | Trust::Task => CacheClass::Never,
+    }
+}
+
+const fn default_layer(trust: Trust) -> Layer {
+    match trust {
+        Trust::Constitution => Layer::Constitution,
+        Trust::Rules => Layer::Rules,
+        Trust::Trusted | Trust::Untrusted => Layer::Context,
+        Trust::Task => Layer::Task,
+    }
+}
+
+fn keep(node: &Node, trust: Trust, problems: &mut Problems) -> Keep {
+    let always = matches!(trust, Trust::Constitution | Trust::Rules | Trust::Task);
+    let priority = node.get("priority").and_then(|n| {
+        let priority = n.to_json().as_u64().and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 100);
+        if priority.is_none() {
+            error(problems, "priority is not a whole number from 0 to 100".into(), n.span);
+        }
+        priority
+    });
+    let required = match node.get("keep") {
+        None => always,
+        Some(n) => match n.as_str() {
+            Some("required") => true,
+            _ => {
+                error(problems, "keep has one value, `required`; for anything else give a priority".into(), n.span);
+                always
+            }
+        },
+    };
+    if required && let Some(n) = node.get("priority") {
+        error(problems, "a section that is always kept has no priority".into(), n.span);
+    }
+    if required { Keep::Required } else { Keep::Priority(priority.unwrap_or(50)) }
+}
+
+fn ladders(node: Option<&Node>, problems: &mut Problems) -> Vec<Ladder> {
+    let Some(entries) = node.and_then(|node| map(node, "ladder", problems)) else { return Vec::new() };
+    let mut ladders = Vec::new();
+    for (key, node) in entries {
+        let rungs: Option<Vec<Rung>> = match &node.data {
+            Data::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
+            _ => {
+                error(problems, "a ladder is a list of rungs, best first".into(), node.span);
+                None
+            }
+        };
+        let Some(rungs) = rungs else { continue };
+        if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
+            error(problems, "rungs go down: full, brief, count, omitted".into(), node.span);
+            continue;
+        }
+        ladders.push(Ladder { input: key.name.clone(), rungs });
+    }
+    ladders
+}
+
+fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Option<&'n [(Key, Node)]> {
+    match &node.data {
+        Data::Map(entries) => Some(entries),
+        _ => {
+            error(problems, format!("{what} is not a mapping of keys to values"), node.span);
+            None
+        }
+    }
+}
+
+fn string(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
+    let text = node.as_str().map(str::to_owned);
+    if text.is_none() {
+        error(problems, format!("{what} is not a text; put it in quotes"), node.span);
+    }
+    text
+}
+
+fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)], problems: &mut Problems) -> Option<T> {
+    let text = node.as_str();
+    let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
+    if found.is_none() {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let shown = text.map_or_else(|| node.to_json().to_string(), str::to_owned);
+        error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
+    }
+    found
+}
+
+fn known_keys(entries: &[(Key, Node)], known: &[&str], what: &str, problems: &mut Problems) {
+    for (key, _) in entries {
+        if !known.contains(&key.name.as_str()) {
+            problems.push(Diagnostic {
+                severity: Severity::Error,
+                message: format!("{what} has no key `{}`", key.name),
+                span: Some(key.span),
+                help: Some(format!("known keys: {}", known.join(", "))),
+            });
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Who wrote a file of a book.
+
+use serde::Serialize;
+
+/// Who wrote a layer's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// They are part of the program.
+    Embedded,
+    /// This user's own book.
+    User,
+    /// A repository's book, trusted by this user.
+    Project,
+    /// Single files named in configuration.
+    Configured,
+}
+
+impl Origin {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Configured => "configured",
+        }
+    }
+}

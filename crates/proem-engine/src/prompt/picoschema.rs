@@ -1,0 +1,139 @@
+//! Picoschema, dotprompt's short form of JSON Schema, written out in full.
+//!
+//! Source: the dotprompt reference, <https://google.github.io/dotprompt/reference/picoschema/>.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+const SCALARS: [&str; 7] = ["string", "boolean", "null", "number", "integer", "any", "object"];
+const JSON_SCHEMA_TYPES: [&str; 8] = ["string", "boolean", "null", "number", "integer", "object", "array", "any"];
+
+/// Named schemas that a Picoschema may refer to.
+pub type Schemas = BTreeMap<String, Json>;
+
+/// Writes `schema` out as JSON Schema; what already is JSON Schema stays as it is.
+///
+/// # Errors
+///
+/// A sentence that names the key that isn't understood.
+pub fn expand(schema: &Json, named: &Schemas) -> Result<Json, String> {
+    match schema {
+        Json::String(text) => scalar(text, named),
+        Json::Object(map) if is_json_schema(map) => Ok(schema.clone()),
+        Json::Object(map) if map.get("properties").is_some_and(Json::is_object) => {
+            let mut full = map.clone();
+            full.insert("type".into(), json!("object"));
+            Ok(Json::Object(full))
+        }
+        Json::Object(_) => value(schema, named, "schema"),
+        other => Err(format!("a schema is a type or an object, not `{other}`")),
+    }
+}
+
+fn is_json_schema(map: &Map<String, Json>) -> bool {
+    map.get("type").and_then(Json::as_str).is_some_and(|name| JSON_SCHEMA_TYPES.contains(&name))
+}
+
+fn scalar(text: &str, named: &Schemas) -> Result<Json, String> {
+    let (name, description) = match text.split_once(',') {
+        Some((name, description)) => (name.trim(), Some(description.trim())),
+        None => (text.trim(), None),
+    };
+    let mut schema = match name {
+        "any" => Map::new(),
+        _ if SCALARS.contains(&name) => Map::from_iter([("type".to_owned(), json!(name))]),
+        _ => match named.get(name) {
+            Some(Json::Object(schema)) => schema.clone(),
+            _ => return Err(format!("unknown type `{name}`; known are {}", SCALARS.join(", "))),
+        },
+    };
+    if let Some(description) = description.filter(|text| !text.is_empty()) {
+        schema.insert("description".into(), json!(description));
+    }
+    Ok(Json::Object(schema))
+}
+
+fn value(schema: &Json, named: &Schemas, at: &str) -> Result<Json, String> {
+    match schema {
+        Json::String(text) => scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
+        Json::Object(map) => object(map, named, at),
+        other => Err(format!("`{at}` is `{other}`, expected a type or an object")),
+    }
+}
+
+fn object(map: &Map<String, Json>, named: &Schemas, at: &str) -> Result<Json, String> {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    let mut additional = json!(false);
+    for (key, schema) in map {
+        if key == "(*)" {
+            additional = value(schema, named, key)?;
+            continue;
+        }
+        let field = Field::parse(key);
+        let at = format!("{at}.{}", field.name);
+        let mut full = match field.kind {
+            None => value(schema, named, &at)?,
+            Some("array") => {
+                let items = value(schema, named, &at)?;
+                json!({ "type": "array", "items": items })
+            }
+            Some("object") => value(schema, named, &at)?,
+            Some("enum") if schema.is_array() => json!({ "enum": schema }),
+            Some("enum") => return Err(format!("`{at}` is an enum and needs a list of values")),
+            Some(other) => return Err(format!("`{at}` says `({other})`; known are array, object and enum")),
+        };
+        if field.optional {
+            accept_null(&mut full);
+        } else {
+            required.push(json!(field.name));
+        }
+        if let (Some(full), Some(description)) = (full.as_object_mut(), field.description) {
+            full.insert("description".into(), json!(description));
+        }
+        properties.insert(field.name.to_owned(), full);
+    }
+    let mut full = json!({ "type": "object", "properties": properties, "additionalProperties": additional });
+    if let (false, Some(full)) = (required.is_empty(), full.as_object_mut()) {
+        full.insert("required".into(), Json::Array(required));
+    }
+    Ok(full)
+}
+
+/// A key such as `color?(enum, the colour)`.
+struct Field<'k> {
+    name: &'k str,
+    optional: bool,
+    kind: Option<&'k str>,
+    description: Option<&'k str>,
+}
+
+impl<'k> Field<'k> {
+    fn parse(key: &'k str) -> Self {
+        let (head, paren) = match key.split_once('(') {
+            Some((head, rest)) => (head, Some(rest.strip_suffix(')').unwrap_or(rest))),
+            None => (key, None),
+        };
+        let (kind, description) = match paren.map(|text| text.split_once(',').unwrap_or((text, ""))) {
+            Some((kind, description)) => (Some(kind.trim()), Some(description.trim()).filter(|d| !d.is_empty())),
+            None => (None, None),
+        };
+        let optional = head.ends_with('?');
+        Self { name: head.trim_end_matches('?').trim(), optional, kind, description }
+    }
+}
+
+fn accept_null(schema: &mut Json) {
+    let Some(map) = schema.as_object_mut() else { return };
+    if let Some(Json::Array(values)) = map.get_mut("enum") {
+        if !values.contains(&Json::Null) {
+            values.push(Json::Null);
+        }
+        return;
+    }
+    if let Some(Json::String(name)) = map.get("type") {
+        let both = json!([name, "null"]);
+        map.insert("type".into(), both);
+    }
+}

@@ -1,0 +1,99 @@
+//! What a path in a template can reach, read off the input's JSON Schema.
+
+use serde_json::Value as Json;
+
+use crate::input::InputTrust;
+use crate::schema::{Kind, kind};
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape<'s> {
+    /// All inputs together.
+    Inputs,
+    /// One value.
+    Value(Typed<'s>),
+    /// A value that the engine computes, such as `@index`, or a literal.
+    Computed,
+}
+
+/// A value's schema, trust and presence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Typed<'s> {
+    pub(crate) schema: &'s Json,
+    pub(crate) trust: InputTrust,
+    pub(crate) presence: Presence,
+}
+
+/// Whether a value is always there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Always,
+    /// It may be nothing.
+    Optional,
+    /// What it belongs to may be nothing.
+    Inside,
+}
+
+fn accepts_null(schema: &Json) -> bool {
+    let in_type = match schema.get("type") {
+        Some(Json::Array(names)) => names.iter().any(|name| name == "null"),
+        Some(Json::String(name)) => name == "null",
+        _ => false,
+    };
+    in_type || matches!(schema.get("enum"), Some(Json::Array(values)) if values.contains(&Json::Null))
+}
+
+impl<'s> Typed<'s> {
+    /// A property of an object.
+    pub(crate) fn property(self, name: &str) -> Result<Self, String> {
+        let declared = self.schema.get("properties").and_then(|properties| properties.get(name));
+        let Some(schema) = declared else {
+            let names: Vec<&str> = self
+                .schema
+                .get("properties")
+                .and_then(Json::as_object)
+                .map(|properties| properties.keys().map(String::as_str).collect())
+                .unwrap_or_default();
+            return Err(match (kind(self.schema), names.is_empty()) {
+                (Kind::List, _) => format!("`{name}` is asked of a list; go through it with #each"),
+                (Kind::Scalar, _) => format!("`{name}` is asked of a text, number or boolean"),
+                (_, true) => format!("`{name}` is not declared; declare the object's properties in input.schema"),
+                (_, false) => format!("`{name}` is not declared; declared are {}", names.join(", ")),
+            });
+        };
+        let required = matches!(self.schema.get("required"), Some(Json::Array(all)) if all.iter().any(|r| r == name));
+        let optional = !required || accepts_null(schema);
+        let presence = match (self.presence, optional) {
+            (Presence::Optional | Presence::Inside, _) => Presence::Inside,
+            (Presence::Always, true) => Presence::Optional,
+            (Presence::Always, false) => Presence::Always,
+        };
+        Ok(Self { schema, trust: self.trust, presence })
+    }
+
+    /// What `#each` over it yields, and whether `@key` names a property.
+    pub(crate) fn each(self) -> Result<(Self, Keys), String> {
+        let inside = |schema: &'s Json| {
+            let presence = if accepts_null(schema) { Presence::Optional } else { Presence::Always };
+            Self { schema, trust: self.trust, presence }
+        };
+        match kind(self.schema) {
+            Kind::List => match self.schema.get("items") {
+                Some(items) => Ok((inside(items), Keys::Indices)),
+                None => Err("the list's items are not declared".into()),
+            },
+            Kind::Object => match self.schema.get("additionalProperties") {
+                Some(schema @ Json::Object(_)) => Ok((inside(schema), Keys::Names)),
+                _ => Err("#each goes through lists and through objects declared with `(*)`".into()),
+            },
+            other => Err(format!("#each needs a list; this is {}", other.as_str())),
+        }
+    }
+}
+
+/// What `@key` means inside an `#each`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Indices,
+    Names,
+}

@@ -1,0 +1,327 @@
+//! The account of an assembly: every token, every decision, every cut.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use proem_guard::{Contained, Key};
+use proem_text::{Sources, span::Span};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::assembly::Assembly;
+use crate::message::Role;
+use crate::prompt::book::hex;
+use crate::prompt::file::Section;
+use crate::prompt::loaded::Prompt;
+use crate::prompt::origin::Origin;
+use crate::section::{CacheClass, Keep, Layer, Rung, Trust};
+use crate::tokens::{Exactness, TokenCounter};
+
+/// The account of one assembly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Which prompt, in which version, from which files.
+    pub prompt: PromptReport,
+    /// What counted the tokens.
+    pub counter: CounterReport,
+    /// Every declared section in request order, those left out too.
+    pub sections: Vec<SectionReport>,
+    /// Sums.
+    pub totals: Totals,
+    /// How good the fit is.
+    pub fit: FitReport,
+    /// SHA-256 of the request's text, hexadecimal.
+    pub hash: String,
+    /// The same with every delimiter's id blanked, so that it is equal under every key.
+    pub content_hash: String,
+    /// The installation key's id; the key itself is in no report.
+    pub key_id: String,
+}
+
+/// The prompt that was assembled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptReport {
+    /// `agent/name`.
+    pub name: String,
+    /// Its version; `1.0.0+hash` if it is not locked.
+    pub version: String,
+    /// SHA-256 of the file with its partials and schemas.
+    pub closure: String,
+    /// The files and who wrote each.
+    pub files: Vec<FileReport>,
+}
+
+/// One file of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// Its path in the book.
+    pub path: String,
+    /// Who wrote it.
+    pub origin: Origin,
+}
+
+/// What counted the tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CounterReport {
+    /// Its name, such as `o200k`.
+    pub name: String,
+    /// How far it can be relied on.
+    pub exactness: Exactness,
+}
+
+/// What became of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// All of it is there.
+    Kept,
+    /// Some of it is there.
+    Shrunk,
+    /// None of it is there, for want of tokens.
+    Dropped,
+    /// There was nothing to say.
+    Empty,
+}
+
+/// The account of one section.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionReport {
+    /// Its name in the prompt file.
+    pub name: String,
+    /// Whose message it stands in.
+    pub role: Role,
+    /// How much it may bind the model.
+    pub trust: Trust,
+    /// How long its bytes stay the same.
+    pub cache: CacheClass,
+    /// Which cap it counts towards.
+    pub layer: Layer,
+    /// What became of it.
+    pub state: State,
+    /// Why it is smaller than it was, or absent.
+    pub reason: Option<String>,
+    /// Its tokens.
+    pub tokens: usize,
+    /// Its tokens before anything was cut.
+    pub full_tokens: usize,
+    /// Its bytes in the request's text; null if it is absent.
+    pub range: Option<Range>,
+    /// Where its text from outside came from; `many` if there are too many to name.
+    pub sources: Vec<String>,
+    /// The inputs that shrank, and to what.
+    pub shrunk: Vec<ShrunkReport>,
+    /// What was neutralised or removed in text from outside, by kind.
+    pub neutralised: BTreeMap<String, usize>,
+    /// Where each piece of outside text stands in the request's text.
+    pub contained: Vec<Range>,
+}
+
+/// A range of bytes, half open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Range {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+}
+
+impl From<Span> for Range {
+    fn from(span: Span) -> Self {
+        Self { start: span.start, end: span.end }
+    }
+}
+
+/// An input that is not shown in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShrunkReport {
+    /// The input's name.
+    pub input: String,
+    /// How much of it is shown.
+    pub rung: Rung,
+}
+
+/// Sums over the sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// All tokens of the request's text.
+    pub tokens: usize,
+    /// Those whose bytes stay the same from task to task.
+    pub prefix: usize,
+    /// The others.
+    pub suffix: usize,
+    /// The limit they were fitted into; null if there is none.
+    pub limit: Option<u64>,
+    /// The tokens kept free for the answer.
+    pub output: usize,
+    /// The tokens of the prompt that this one replaces; null if none was given.
+    pub monolithic: Option<usize>,
+    /// Tokens saved against it, negative if this one is larger; null if none was given.
+    pub saved: Option<i64>,
+}
+
+/// How good the fit is, in priority × tenths kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FitReport {
+    /// What is kept.
+    pub worth: u64,
+    /// What no choice can exceed.
+    pub bound: u64,
+    /// What is left between the two.
+    pub gap: u64,
+}
+
+/// Where a section stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    Absent,
+    At { range: Span, tokens: usize },
+}
+
+/// What only the assembly knows.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) content_hash: String,
+    pub(crate) limit: Option<u64>,
+    pub(crate) worth: u64,
+    pub(crate) bound: u64,
+    pub(crate) monolithic: Option<usize>,
+}
+
+/// The account of one section.
+pub(crate) fn section(
+    section: &Section,
+    place: Place,
+    full: usize,
+    rungs: &[Rung],
+    contained: Option<&Contained>,
+) -> SectionReport {
+    let (range, tokens) = match place {
+        Place::Absent => (None, 0),
+        Place::At { range, tokens } => (Some(range), tokens),
+    };
+    let steps = section.spec.ladders.iter().zip(rungs).filter(|(_, rung)| **rung != Rung::Full);
+    let shrunk: Vec<ShrunkReport> =
+        steps.map(|(ladder, rung)| ShrunkReport { input: ladder.input.clone(), rung: *rung }).collect();
+    let state = match (range, full) {
+        (None, 0) => State::Empty,
+        (None, _) => State::Dropped,
+        (Some(_), _) if tokens < full && !shrunk.is_empty() => State::Shrunk,
+        (Some(_), _) => State::Kept,
+    };
+    let start = range.map_or(0, |range| range.start);
+    SectionReport {
+        name: section.spec.name.clone(),
+        role: section.role,
+        trust: section.spec.trust,
+        cache: section.spec.cache,
+        layer: section.spec.layer,
+        reason: reason(section, state, &shrunk, full.saturating_sub(tokens)),
+        state,
+        tokens,
+        full_tokens: full,
+        range: range.map(Range::from),
+        sources: contained.map(sources).unwrap_or_default(),
+        shrunk: if state == State::Shrunk { shrunk } else { Vec::new() },
+        neutralised: contained.map(neutralised).unwrap_or_default(),
+        contained: contained
+            .map(|contained| {
+                let map = contained.source_map().iter();
+                map.map(|at| Range {
+                    start: start.saturating_add(at.output.start),
+                    end: start.saturating_add(at.output.end),
+                })
+                .collect()
+            })
+            .unwrap_or_default(),
+    }
+}
+
+fn reason(section: &Section, state: State, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
+    let priority = match section.spec.keep {
+        Keep::Required => "required".to_owned(),
+        Keep::Priority(priority) => format!("priority {priority}"),
+    };
+    match state {
+        State::Kept => None,
+        State::Empty => Some("no input for it".into()),
+        State::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
+        State::Shrunk => {
+            let steps: Vec<String> =
+                shrunk.iter().map(|step| format!("{} to {}", step.input, step.rung.as_str())).collect();
+            Some(format!("over budget ({priority}): {}, {lost} tokens left out", steps.join(", ")))
+        }
+    }
+}
+
+fn sources(contained: &Contained) -> Vec<String> {
+    match contained.label().sources() {
+        Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
+        Sources::Many => vec!["many".into()],
+    }
+}
+
+fn neutralised(contained: &Contained) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for finding in contained.findings() {
+        let count: &mut usize = counts.entry(finding.kind.as_str().to_owned()).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts
+}
+
+/// SHA-256 of texts one behind the other, hexadecimal.
+pub(crate) fn hash<'t>(texts: impl Iterator<Item = Cow<'t, str>>) -> String {
+    let mut hasher = Sha256::new();
+    texts.for_each(|text| hasher.update(text.as_bytes()));
+    hex(&hasher.finalize())
+}
+
+pub(crate) fn report(
+    prompt: &Prompt,
+    assembly: &Assembly,
+    sections: Vec<SectionReport>,
+    counter: &dyn TokenCounter,
+    (key, facts): (&Key, &Facts),
+) -> Report {
+    let sum =
+        |sections: &[crate::assembly::Placed]| sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens));
+    let tokens = assembly.tokens();
+    let signed = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    Report {
+        prompt: PromptReport {
+            name: format!("{}/{}", assembly.prompt.agent, assembly.prompt.name),
+            version: assembly.prompt.version.clone(),
+            closure: assembly.prompt.closure.clone(),
+            files: prompt
+                .files
+                .iter()
+                .map(|(path, origin)| FileReport { path: path.clone(), origin: *origin })
+                .collect(),
+        },
+        counter: CounterReport { name: counter.name().to_owned(), exactness: counter.exactness() },
+        sections,
+        totals: Totals {
+            tokens,
+            prefix: sum(assembly.prefix()),
+            suffix: sum(assembly.suffix()),
+            limit: facts.limit,
+            output: assembly.output_tokens,
+            monolithic: facts.monolithic,
+            saved: facts.monolithic.map(|all| signed(all).saturating_sub(signed(tokens))),
+        },
+        fit: FitReport { worth: facts.worth, bound: facts.bound, gap: facts.bound.saturating_sub(facts.worth) },
+        hash: hash(assembly.sections.iter().map(|section| section.text.as_str().into())),
+        content_hash: facts.content_hash.clone(),
+        key_id: key.id(),
+    }
+}

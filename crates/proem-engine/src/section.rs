@@ -1,0 +1,249 @@
+//! Sections: the unit that trust, order, caching, budgets and reports are about.
+
+use serde::Serialize;
+
+/// How much a section may bind the model, highest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// What always holds.
+    Constitution,
+    /// How to work.
+    Rules,
+    /// What code knows or a person vouched for.
+    Trusted,
+    /// Text from outside, contained.
+    Untrusted,
+    /// What to do.
+    Task,
+}
+
+impl Trust {
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("constitution", Self::Constitution),
+        ("rules", Self::Rules),
+        ("trusted", Self::Trusted),
+        ("untrusted", Self::Untrusted),
+        ("task", Self::Task),
+    ];
+
+    /// The word used in prompt files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Constitution => "constitution",
+            Self::Rules => "rules",
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// How long a section's bytes stay the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheClass {
+    /// From run to run, until a file changes.
+    Static,
+    /// Within one run.
+    PerRun,
+    /// Not at all.
+    Never,
+}
+
+impl CacheClass {
+    pub(crate) const WORDS: [(&'static str, Self); 3] =
+        [("static", Self::Static), ("per-run", Self::PerRun), ("never", Self::Never)];
+
+    /// The word used in prompt files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::PerRun => "per-run",
+            Self::Never => "never",
+        }
+    }
+}
+
+/// The layers whose sizes are capped, named as `proem.toml` names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// What always holds.
+    Constitution,
+    /// How to work.
+    Rules,
+    /// What is known about the situation, trusted and untrusted.
+    Context,
+    /// Tools and skills.
+    Capabilities,
+    /// What to do.
+    Task,
+}
+
+impl Layer {
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("constitution", Self::Constitution),
+        ("rules", Self::Rules),
+        ("context", Self::Context),
+        ("capabilities", Self::Capabilities),
+        ("task", Self::Task),
+    ];
+
+    /// The word used in prompt files and configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Constitution => "constitution",
+            Self::Rules => "rules",
+            Self::Context => "context",
+            Self::Capabilities => "capabilities",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// Whether a section may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// Never.
+    Required,
+    /// When the budget asks for it, at this priority (0 to 100).
+    Priority(u8),
+}
+
+/// How much of a list or text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rung {
+    /// All of it.
+    Full,
+    /// Head and tail of a list, the first line of each text.
+    Brief,
+    /// Only how much there is.
+    Count,
+    /// Nothing.
+    Omitted,
+}
+
+impl Rung {
+    pub(crate) const WORDS: [(&'static str, Self); 4] =
+        [("full", Self::Full), ("brief", Self::Brief), ("count", Self::Count), ("omitted", Self::Omitted)];
+
+    /// The word used in prompt files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Brief => "brief",
+            Self::Count => "count",
+            Self::Omitted => "omitted",
+        }
+    }
+
+    /// The share of an input's worth that is left, in tenths (1, 0.5, 0.1, 0).
+    #[must_use]
+    pub const fn tenths(self) -> u32 {
+        match self {
+            Self::Full => 10,
+            Self::Brief => 5,
+            Self::Count => 1,
+            Self::Omitted => 0,
+        }
+    }
+}
+
+/// The rungs that an input may take, best first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ladder {
+    /// A declared input of the prompt, a list or a text.
+    pub input: String,
+    /// Its rungs, best first.
+    pub rungs: Vec<Rung>,
+}
+
+/// A section as its prompt file declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionSpec {
+    /// Its name, unique in the file.
+    pub name: String,
+    /// How much it may bind the model.
+    pub trust: Trust,
+    /// How long its bytes stay the same.
+    pub cache: CacheClass,
+    /// Which cap it counts towards.
+    pub layer: Layer,
+    /// Whether it may be left out.
+    pub keep: Keep,
+    /// The inputs that may shrink.
+    pub ladders: Vec<Ladder>,
+    /// The tag around untrusted content.
+    pub tag: proem_guard::Tag,
+}
+
+impl SectionSpec {
+    /// Its place in a request: constitution, rules, trusted stable context, contained stable
+    /// context, capabilities, trusted volatile, contained volatile, task.
+    #[must_use]
+    pub const fn rank(&self) -> Rank {
+        match (self.trust, self.layer, self.cache) {
+            (Trust::Constitution, ..) => Rank::Constitution,
+            (Trust::Rules, ..) => Rank::Rules,
+            (Trust::Task, ..) => Rank::Task,
+            (Trust::Trusted, _, CacheClass::Static) => Rank::TrustedStatic,
+            (Trust::Trusted, _, CacheClass::PerRun) => Rank::TrustedPerRun,
+            (Trust::Untrusted, _, CacheClass::Static) => Rank::UntrustedStatic,
+            (Trust::Untrusted, _, CacheClass::PerRun) => Rank::UntrustedPerRun,
+            (_, Layer::Capabilities, CacheClass::Never) => Rank::Capabilities,
+            (Trust::Trusted, _, CacheClass::Never) => Rank::TrustedVolatile,
+            (Trust::Untrusted, _, CacheClass::Never) => Rank::UntrustedVolatile,
+        }
+    }
+}
+
+/// The order of sections in a request. A breakpoint may stand after each stable group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// What always holds.
+    Constitution,
+    /// How to work.
+    Rules,
+    /// Trusted text that stays, approved capabilities among it.
+    TrustedStatic,
+    /// Trusted text that stays for a run.
+    TrustedPerRun,
+    /// Contained text that stays.
+    UntrustedStatic,
+    /// Contained text that stays for a run.
+    UntrustedPerRun,
+    /// Tools and skills picked for this task.
+    Capabilities,
+    /// Trusted text that changes.
+    TrustedVolatile,
+    /// Contained text that changes.
+    UntrustedVolatile,
+    /// What to do.
+    Task,
+}
+
+impl Rank {
+    /// What the rank is called in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Constitution => "constitution",
+            Self::Rules => "rules",
+            Self::TrustedStatic => "trusted, static",
+            Self::TrustedPerRun => "trusted, per-run",
+            Self::UntrustedStatic => "untrusted, static",
+            Self::UntrustedPerRun => "untrusted, per-run",
+            Self::Capabilities => "capabilities",
+            Self::TrustedVolatile => "trusted, never cached",
+            Self::UntrustedVolatile => "untrusted, never cached",
+            Self::Task => "task",
+        }
+    }
+}

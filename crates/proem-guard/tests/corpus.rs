@@ -1,0 +1,66 @@
+//! The fuzzer's inputs, as ordinary tests.
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
+
+use std::path::Path;
+
+use proem_guard::{Contained, Key, Part, Tag, Untrusted, contain::contain, view::clean};
+use proem_text::{Label, Source, Span};
+
+/// The inputs of one target by name.
+fn corpus(target: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let inputs: Vec<(String, String)> = paths
+        .filter_map(|path| Some((path.display().to_string(), String::from_utf8(std::fs::read(&path).ok()?).ok()?)))
+        .collect();
+    assert!(inputs.len() >= 10, "{target}: {} inputs", inputs.len());
+    inputs
+}
+
+#[test]
+fn cleaning_is_idempotent_and_lists_what_it_took_out() {
+    for (name, text) in corpus("clean") {
+        let view = clean(&text);
+        let again = clean(&view.text);
+        assert_eq!((again.text.as_str(), again.removed.len()), (view.text.as_str(), 0), "{name}");
+        for (start, c) in view.text.char_indices() {
+            let end = start + c.len_utf8();
+            let original = view.map.original(Span::new(start, end));
+            assert_eq!(text.get(original.start..original.end), view.text.get(start..end), "{name}");
+        }
+        let removed: usize = view.removed.iter().map(|(_, span)| span.len()).sum();
+        assert_eq!(removed + view.text.len(), text.len(), "{name}");
+    }
+}
+
+#[test]
+fn nothing_between_the_delimiters_ends_them() {
+    for (name, text) in corpus("contain") {
+        let contained = check(&name, &text);
+        let id = contained.id();
+        // Whoever learns the delimiters and repeats them gains nothing.
+        check(&name, &format!("{text}</{} id={id}>{id}", Tag::UNTRUSTED_CONTEXT.as_str()));
+    }
+}
+
+/// Contains texts that a NUL separates.
+fn check(name: &str, text: &str) -> Contained {
+    let label = Label::from_source(Source::named("fuzz"));
+    let outside: Vec<Untrusted<String>> =
+        text.split('\0').map(|part| Untrusted::new(part.to_owned(), label.clone())).collect();
+    let parts: Vec<Part<'_>> = outside.iter().flat_map(|part| [Part::Ours("- "), Part::Outside(part)]).collect();
+    let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &Key::new([7; 32]));
+    let tag = Tag::UNTRUSTED_CONTEXT;
+    let (all, id) = (contained.text(), contained.id());
+    assert!(all.starts_with(&format!("<{} id={id}>\n", tag.as_str())), "{name}");
+    assert!(all.trim_end().ends_with(&format!("</{} id={id}>", tag.as_str())), "{name}");
+    assert_eq!(all.matches(id).count(), 2, "{name}");
+    assert_eq!(contained.label(), &label, "{name}");
+    let other = contain(&parts, &tag, &Key::new([8; 32]));
+    assert_eq!(other.keyless_text(), contained.keyless_text(), "{name}");
+    for range in contained.source_map() {
+        assert!(all.get(range.output.start..range.output.end).is_some(), "{name}: {range:?}");
+        assert!(matches!(parts.get(range.part), Some(Part::Outside(_))), "{name}: {range:?}");
+    }
+    contained
+}

@@ -1,0 +1,20 @@
+//! Cleaning is idempotent, adds nothing, and lists what it took out.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use proem_guard::view::clean;
+use proem_text::Span;
+
+fuzz_target!(|text: &str| {
+    let view = clean(text);
+    let again = clean(&view.text);
+    assert_eq!(again.text, view.text);
+    assert_eq!(again.removed, []);
+    for (start, c) in view.text.char_indices() {
+        let original = view.map.original(Span::new(start, start + c.len_utf8()));
+        assert_eq!(text.get(original.start..original.end), view.text.get(start..start + c.len_utf8()));
+    }
+    let removed: usize = view.removed.iter().map(|(_, span)| span.len()).sum();
+    assert_eq!(removed + view.text.len(), text.len());
+});

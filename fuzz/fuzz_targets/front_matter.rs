@@ -1,0 +1,20 @@
+//! Front matter is read or refused, within bounds; a refusal says where.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use proem_engine::prompt::compat::Dotprompt;
+use proem_engine::prompt::file::PromptFile;
+
+fuzz_target!(|text: &str| {
+    let file = format!("---\n{text}\n---\n{{{{role \"system\"}}}}{{{{section \"role\"}}}}\nYou judge {{{{a}}}}.\n");
+    if let Err(error) = PromptFile::parse("a.prompt", &file, &BTreeMap::new()) {
+        assert!(!error.problems().is_empty());
+        assert!(error.problems().len() <= 101);
+        assert!(error.problems().iter().all(|problem| problem.contains("--> a.prompt") || problem.ends_with("more problems")));
+    }
+    _ = Dotprompt::parse("a.prompt", &file, &BTreeMap::new(), &BTreeMap::new());
+    _ = PromptFile::is_strict(&file);
+});
