@@ -1,0 +1,108 @@
+//! Anthropic's Messages: <https://platform.claude.com/docs/en/api/messages>.
+
+use proem_engine::assembly::Assembly;
+use proem_engine::cache::CachePlan;
+use proem_engine::message::Role;
+use proem_engine::providers::Model;
+use serde_json::{Map, Value, json};
+
+use crate::turn::{Block, End, turns};
+use crate::{Error, output_tokens};
+
+/// The body of a request to `POST /v1/messages`.
+///
+/// A breakpoint is `cache_control` of the default lifetime, five minutes.
+///
+/// # Errors
+///
+/// Every [`Error`]: Anthropic wants a token for the answer, a user who speaks first and all of the
+/// operator's text before that.
+pub fn anthropic(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
+    let mut system: Option<Value> = None;
+    let mut messages = Vec::new();
+    for turn in turns(assembly, plan)? {
+        let content = Value::Array(turn.blocks.iter().map(block).collect());
+        match turn.role {
+            Role::System if messages.is_empty() => system = Some(content),
+            Role::System => return Err(Error::SystemAfterUser),
+            Role::User => messages.push(json!({ "role": "user", "content": content })),
+            Role::Model => messages.push(json!({ "role": "assistant", "content": content })),
+        }
+    }
+    let mut body = Map::new();
+    body.insert(String::from("model"), json!(model.name));
+    body.insert(String::from("max_tokens"), json!(output_tokens(assembly, model)?));
+    body.extend(system.map(|system| (String::from("system"), system)));
+    body.insert(String::from("messages"), Value::Array(messages));
+    Ok(Value::Object(body))
+}
+
+fn block(block: &Block) -> Value {
+    match block.end {
+        End::Plain => json!({ "type": "text", "text": block.text }),
+        End::Breakpoint => json!({ "type": "text", "text": block.text, "cache_control": { "type": "ephemeral" } }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[track_caller]
+    fn check(sections: &str, expected: &Value) {
+        let (assembly, plan) = sample::parse(sections);
+        let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+        assert_eq!(&body, expected, "{sections:?}");
+    }
+
+    #[test]
+    fn bodies() {
+        check(
+            "system:role| user:log| user:task",
+            &json!({
+                "model": "claude-haiku-4-5",
+                "max_tokens": 200,
+                "system": [{ "type": "text", "text": "role", "cache_control": { "type": "ephemeral" } }],
+                "messages": [{ "role": "user", "content": [
+                    { "type": "text", "text": "log", "cache_control": { "type": "ephemeral" } },
+                    { "type": "text", "text": "task" },
+                ] }],
+            }),
+        );
+        check(
+            "user:ask model:reply user:ask",
+            &json!({
+                "model": "claude-haiku-4-5",
+                "max_tokens": 200,
+                "messages": [
+                    { "role": "user", "content": [{ "type": "text", "text": "ask" }] },
+                    { "role": "assistant", "content": [{ "type": "text", "text": "reply" }] },
+                    { "role": "user", "content": [{ "type": "text", "text": "ask" }] },
+                ],
+            }),
+        );
+    }
+
+    #[test]
+    fn what_anthropic_would_refuse_or_reorder_is_an_error() {
+        let model = sample::model("claude-haiku-4-5");
+        for (sections, output_tokens, expected) in [
+            ("system:a", 200, Error::NoUserMessage),
+            ("system:a user:b system:c", 200, Error::SystemAfterUser),
+            ("user:b", 0, Error::NoOutput),
+        ] {
+            let (mut assembly, plan) = sample::parse(sections);
+            assembly.output_tokens = output_tokens;
+            assert_eq!(anthropic(&assembly, &model, &plan), Err(expected), "{sections:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_no_longer_than_the_model_can() {
+        let (mut assembly, plan) = sample::parse("user:a");
+        assembly.output_tokens = 1_000_000;
+        let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+        assert_eq!(body["max_tokens"], 64_000);
+    }
+}

@@ -1,0 +1,69 @@
+//! Assemblies for tests, written in one line.
+
+use proem_engine::assembly::{Assembly, Placed, PromptId};
+use proem_engine::cache::{Breakpoint, CachePlan, Verdict};
+use proem_engine::message::Role;
+use proem_engine::providers::{Model, Providers};
+use proem_engine::section::{CacheClass, Layer, Rank, Trust};
+use proem_engine::tokens::Exactness;
+use proem_text::{Label, Span};
+
+/// Sections as `role:text`, with `|` where a breakpoint stands and `_` for a blank line.
+pub(crate) fn parse(text: &str) -> (Assembly, CachePlan) {
+    let (mut sections, mut breakpoints) = (Vec::new(), Vec::new());
+    for (after, word) in text.split_whitespace().enumerate() {
+        let (role, text) = word.split_once(':').unwrap();
+        if text.ends_with('|') {
+            breakpoints.push(after);
+        }
+        let text = text.trim_end_matches('|').replace('_', "\n");
+        sections.push((Role::parse(role).unwrap(), text));
+    }
+    make(sections, &breakpoints)
+}
+
+/// Sections of those roles and texts, with a breakpoint after each of those indices.
+pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Assembly, CachePlan) {
+    let place = |(index, (role, text)): (usize, (Role, String))| Placed {
+        name: format!("s{index}"),
+        role,
+        trust: Trust::Trusted,
+        cache: CacheClass::Static,
+        layer: Layer::Context,
+        rank: Rank::TrustedStatic,
+        text,
+        label: Label::trusted(),
+        tokens: 1,
+        range: Span::new(0, 0),
+    };
+    let assembly = Assembly {
+        prompt: PromptId {
+            agent: String::from("assemble"),
+            name: String::from("task"),
+            version: String::from("1.0.0"),
+            closure: "0f".repeat(32),
+        },
+        sections: sections.into_iter().enumerate().map(place).collect(),
+        boundaries: breakpoints.to_vec(),
+        output_tokens: 200,
+    };
+    let breakpoint =
+        |after: &usize| Breakpoint { after: *after, section: format!("s{after}"), prefix_tokens: after + 1 };
+    let plan = CachePlan {
+        model: String::from("m"),
+        breakpoints: breakpoints.iter().map(breakpoint).collect(),
+        stable_tokens: 0,
+        total_tokens: assembly.tokens(),
+        exactness: Exactness::Exact,
+        verdict: Verdict::Caches,
+        break_even_calls: None,
+        lifetime_seconds: None,
+        saving_percent: None,
+    };
+    (assembly, plan)
+}
+
+/// A built-in model.
+pub(crate) fn model(name: &str) -> Model {
+    Providers::load().unwrap().model(name).unwrap().clone()
+}
