@@ -1,0 +1,181 @@
+//! What is known about the place a task is to be done in, as data.
+//!
+//! Names and contents from the repository are [`Untrusted`]; counts, states and object ids that
+//! code computed are not. What could not be found out is a [`Gap`], never a zero.
+
+use proem_guard::Untrusted;
+
+/// Everything that was found out about one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gathered {
+    /// The git repository around the place; `None` outside one.
+    pub git: Option<Git>,
+    /// The machine and folder.
+    pub env: Env,
+    /// `AGENTS.md`, `CLAUDE.md` and `.proem/rules.md`, in that order, as far as they exist.
+    pub rule_files: Vec<RuleFile>,
+    /// Entries of `.proem/private/memory.jsonl`, as they stand in the file.
+    pub memories: Vec<Entry>,
+    /// Entries of `.proem/private/activity.jsonl`, as they stand in the file.
+    pub activity: Vec<Entry>,
+    /// What could not be read or was cut, in the order met.
+    pub gaps: Vec<Gap>,
+}
+
+/// The machine and folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Env {
+    /// The folder; its name may have been chosen by whoever made the archive or repository.
+    pub cwd: Untrusted<String>,
+    /// The operating system's name, as Rust's `std::env::consts::OS` has it.
+    pub os: String,
+}
+
+/// The state of a git repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    /// What is checked out.
+    pub head: Head,
+    /// The commit that HEAD names, 40 or 64 hexadecimal digits; `None` before the first commit.
+    pub commit: Option<String>,
+    /// Commits that HEAD and its upstream don't share; `None` without an upstream.
+    pub upstream: Option<Divergence>,
+    /// The work tree; `None` in a bare repository.
+    pub work_tree: Option<WorkTree>,
+}
+
+/// What is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// A branch.
+    Branch(Untrusted<String>),
+    /// A commit, no branch.
+    Detached,
+    /// A branch without a commit.
+    Unborn(Untrusted<String>),
+}
+
+/// How far HEAD and its upstream stand apart, in commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Divergence {
+    /// Commits on HEAD only.
+    pub ahead: u64,
+    /// Commits on the upstream only.
+    pub behind: u64,
+}
+
+/// The uncommitted state; a `None` could not be found out and has a [`Gap`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkTree {
+    /// What is staged, against HEAD.
+    pub staged: Option<DiffStat>,
+    /// What is changed and not staged.
+    pub unstaged: Option<DiffStat>,
+    /// Files that git neither tracks nor ignores.
+    pub untracked: Option<u64>,
+    /// The changed and untracked paths, sorted by bytes; capped, with a gap that says so.
+    pub changes: Option<Vec<Change>>,
+}
+
+/// Sums over a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiffStat {
+    /// Files changed.
+    pub files: u64,
+    /// Lines added, binary files not counted.
+    pub insertions: u64,
+    /// Lines removed, binary files not counted.
+    pub deletions: u64,
+    /// Files that have no lines to count.
+    pub binary: u64,
+}
+
+/// One changed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path, relative to the repository's root, invalid UTF-8 replaced.
+    pub path: Untrusted<String>,
+    /// What happened to it.
+    pub status: Status,
+    /// Lines added and removed, staged and unstaged together; `None` where git counts none.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// New in the index.
+    Added,
+    /// Content or mode changed.
+    Modified,
+    /// Gone.
+    Deleted,
+    /// Renamed or copied.
+    Renamed,
+    /// Type changed, such as a file that became a link.
+    TypeChanged,
+    /// In conflict.
+    Unmerged,
+    /// Not tracked.
+    Untracked,
+}
+
+impl Status {
+    /// One word for prompts and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::TypeChanged => "type changed",
+            Self::Unmerged => "in conflict",
+            Self::Untracked => "untracked",
+        }
+    }
+}
+
+/// A file that asks to be read as rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFile {
+    /// One of the known names, such as `AGENTS.md`.
+    pub name: &'static str,
+    /// SHA-256 of its bytes, hexadecimal.
+    pub hash: String,
+    /// Its text, as far as this user vouches for it.
+    pub text: RuleText,
+}
+
+/// The text of a rule file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleText {
+    /// This user approved exactly these bytes.
+    Approved(String),
+    /// Nobody did: context, not rules.
+    Outside(Untrusted<String>),
+}
+
+/// One remembered thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What is remembered.
+    pub text: Untrusted<String>,
+    /// Seconds since 1970-01-01T00:00:00Z, if the entry says.
+    pub time: Option<i64>,
+    /// What sort of entry it claims to be.
+    pub kind: Untrusted<String>,
+    /// The line in its file, from 1.
+    pub line: usize,
+}
+
+/// Something that could not be found out, or was cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// What is missing, in our words, such as `changed files`.
+    pub what: String,
+    /// Why, in our words, with what to do about it.
+    pub why: String,
+    /// The path or text it concerns, if that came from outside.
+    pub about: Option<Untrusted<String>>,
+}

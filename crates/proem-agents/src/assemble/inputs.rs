@@ -1,0 +1,140 @@
+//! Turns what is known into the prompt's inputs.
+
+use proem_engine::input::{Inputs, Value};
+use proem_engine::mode::Mode;
+use proem_guard::Untrusted;
+use proem_text::character::{is_control, is_line_break};
+
+use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};
+use super::memory::Selected;
+use super::{Request, Task};
+
+/// Digits of a commit's id that are shown.
+const SHORT_COMMIT: usize = 12;
+
+/// How many files are changed or untracked; `None` is unknown.
+pub(crate) fn changed_files(gathered: &Gathered) -> Option<usize> {
+    let tree = gathered.git.as_ref()?.work_tree.as_ref()?;
+    let count = |stat: Option<DiffStat>| stat.map(|stat| usize::try_from(stat.files).unwrap_or(usize::MAX));
+    let untracked = tree.untracked.map(|files| usize::try_from(files).unwrap_or(usize::MAX));
+    let known = [count(tree.staged), count(tree.unstaged), untracked];
+    let sum = known.iter().flatten().fold(0usize, |sum, files| sum.saturating_add(*files));
+    // Some unknown part can only add to it: a known change is a change.
+    if sum > 0 || known.iter().all(Option::is_some) { Some(sum) } else { None }
+}
+
+pub(crate) fn inputs(
+    request: &Request<'_>,
+    mode: Mode,
+    (tools, skills): (&[String], &[String]),
+    (memories, activity): (&Selected, &Selected),
+) -> Inputs {
+    let gathered = request.gathered;
+    let git = gathered.git.as_ref();
+    let mut inputs = Inputs::new();
+    let mut put = |name: &str, value: Value| inputs.insert(name.to_owned(), value);
+    put("mode", mode.as_str().into());
+    put("tools", Value::list(tools.iter().map(String::as_str)));
+    put("skills", Value::list(skills.iter().map(String::as_str)));
+    put("os", gathered.env.os.as_str().into());
+    put("cwd", one_line(&gathered.env.cwd).into());
+    put("project_rules", Value::List(rules(gathered, Vouched::Approved)));
+    put("rule_files", Value::List(rules(gathered, Vouched::Outside)));
+    put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
+    put("memories", Value::list(memories.kept.iter().cloned()));
+    put("activity", Value::list(activity.kept.iter().cloned()));
+    let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
+    put("changes", Value::list(changes.unwrap_or_default().iter().map(change)));
+    if let Some(git) = git {
+        put("repository", repository(git));
+        if let Head::Branch(name) | Head::Unborn(name) = &git.head {
+            put("branch", one_line(name).into());
+        }
+    }
+    match request.task {
+        Task::Caller(text) => put("task", text.as_str().into()),
+        Task::Outside(text) => put("request", text.clone().into()),
+    };
+    inputs
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Vouched {
+    Approved,
+    Outside,
+}
+
+fn rules(gathered: &Gathered, wanted: Vouched) -> Vec<Value> {
+    let files = gathered.rule_files.iter().filter_map(|file| {
+        let text: Value = match &file.text {
+            RuleText::Approved(text) if wanted == Vouched::Approved => text.as_str().into(),
+            RuleText::Outside(text) if wanted == Vouched::Outside => text.clone().into(),
+            _ => return None,
+        };
+        Some(Value::from([("name", file.name.into()), ("text", text)]))
+    });
+    files.collect()
+}
+
+fn repository(git: &Git) -> Value {
+    let state = match (&git.head, &git.work_tree) {
+        (_, None) => "a bare repository",
+        (Head::Branch(_), _) => "on a branch",
+        (Head::Detached, _) => "no branch checked out (detached HEAD)",
+        (Head::Unborn(_), _) => "on a branch without a commit",
+    };
+    let tree = git.work_tree.as_ref();
+    let stat = |stat: Option<DiffStat>| match stat {
+        Some(stat) if stat.files > 0 => summary(stat).into(),
+        _ => Value::Null,
+    };
+    Value::from([
+        ("state", state.into()),
+        (
+            "commit",
+            git.commit.as_ref().map_or(Value::Null, |id| id.chars().take(SHORT_COMMIT).collect::<String>().into()),
+        ),
+        (
+            "upstream",
+            git.upstream.map_or(Value::Null, |d| Value::from([("ahead", d.ahead.into()), ("behind", d.behind.into())])),
+        ),
+        ("staged", stat(tree.and_then(|tree| tree.staged))),
+        ("unstaged", stat(tree.and_then(|tree| tree.unstaged))),
+        ("untracked", tree.and_then(|tree| tree.untracked).map_or(Value::Null, Value::from)),
+    ])
+}
+
+/// `2 files changed, 10 lines added, 3 removed`.
+pub(crate) fn summary(stat: DiffStat) -> String {
+    let s = |n: u64| if n == 1 { "" } else { "s" };
+    let mut text = format!(
+        "{} file{} changed, {} line{} added, {} removed",
+        stat.files,
+        s(stat.files),
+        stat.insertions,
+        s(stat.insertions),
+        stat.deletions
+    );
+    if stat.binary > 0 {
+        text.push_str(&format!(", {} binary", stat.binary));
+    }
+    text
+}
+
+/// The path with what happened to it; the line is as untrusted as the path.
+pub(crate) fn change(change: &Change) -> Untrusted<String> {
+    let (status, lines) = (change.status.as_str(), change.lines);
+    one_line(&change.path).map(|path| match lines {
+        Some((added, removed)) => format!("{path} ({status}, +{added} −{removed})"),
+        None => format!("{path} ({status})"),
+    })
+}
+
+/// A name on one line: line breaks and other controls in it written as escapes.
+fn one_line(name: &Untrusted<String>) -> Untrusted<String> {
+    let escape = |c: char| match is_control(c) || is_line_break(c) || c == '\t' {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    name.clone().map(|name| name.chars().map(escape).collect())
+}

@@ -1,0 +1,188 @@
+//! What a user configures under `[assemble]` in `config.toml` or `proem.toml`.
+
+use std::collections::BTreeMap;
+
+use proem_engine::mode::Mode;
+use proem_engine::section::Layer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The keys of `[assemble]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The most tokens of context, trusted and untrusted together.
+    pub max_context_tokens: usize,
+    /// The most tools named in a prompt.
+    pub max_tools: usize,
+    /// The most skills named in a prompt.
+    pub max_skills: usize,
+    /// The most memories and the most events put into a prompt, each.
+    pub max_memories: usize,
+    /// The tokens kept free for the answer; without it, what the prompt file says.
+    pub output_tokens: Option<usize>,
+    /// Tools that may be used in every mode.
+    pub tools: Vec<String>,
+    /// Skills that may be used in every mode.
+    pub skills: Vec<String>,
+    /// Files that stand in for the book's constitution and rules, relative to the file that
+    /// names them.
+    pub paths: Paths,
+    /// The most tokens of other layers: constitution, rules, capabilities, task.
+    #[schemars(transform = keys_of::<LayerName>)]
+    pub layers: BTreeMap<LayerName, usize>,
+    /// What is different in one mode.
+    #[schemars(transform = keys_of::<Mode>)]
+    pub modes: BTreeMap<Mode, ModeSettings>,
+}
+
+/// Says in a map's schema which keys it may have.
+fn keys_of<K: JsonSchema>(map: &mut schemars::Schema) {
+    let mut keys = schemars::schema_for!(K);
+    keys.remove("$schema");
+    map.insert("propertyNames".to_owned(), keys.to_value());
+}
+
+/// Files that stand in for parts of the book.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Paths {
+    /// Instead of the book's constitution.
+    pub constitution: Option<String>,
+    /// Instead of the book's common rules.
+    pub rules: Option<String>,
+    /// Instead of the book's rules for planning.
+    pub rules_plan: Option<String>,
+    /// Instead of the book's rules for acting.
+    pub rules_act: Option<String>,
+    /// Instead of the book's rules for reviewing.
+    pub rules_review: Option<String>,
+}
+
+impl Paths {
+    /// The partial that each path stands in for, with the path.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&'static str, &str)> {
+        let all = [
+            ("constitution", &self.constitution),
+            ("rules", &self.rules),
+            ("rules-plan", &self.rules_plan),
+            ("rules-act", &self.rules_act),
+            ("rules-review", &self.rules_review),
+        ];
+        all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect()
+    }
+}
+
+/// A layer as configuration names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerName {
+    /// What always holds.
+    Constitution,
+    /// How to work.
+    Rules,
+    /// Tools and skills.
+    Capabilities,
+    /// What to do.
+    Task,
+}
+
+impl From<LayerName> for Layer {
+    fn from(name: LayerName) -> Self {
+        match name {
+            LayerName::Constitution => Self::Constitution,
+            LayerName::Rules => Self::Rules,
+            LayerName::Capabilities => Self::Capabilities,
+            LayerName::Task => Self::Task,
+        }
+    }
+}
+
+/// What is different in one mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModeSettings {
+    /// Base tools of this mode.
+    pub tools: Vec<String>,
+    /// Default skills of this mode.
+    pub skills: Vec<String>,
+    /// Instead of `max_tools`.
+    pub max_tools: Option<usize>,
+    /// Instead of `max_skills`.
+    pub max_skills: Option<usize>,
+    /// Instead of `max_context_tokens`.
+    pub max_context_tokens: Option<usize>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_context_tokens: 4000,
+            max_tools: 10,
+            max_skills: 3,
+            max_memories: 3,
+            output_tokens: None,
+            tools: Vec::new(),
+            skills: Vec::new(),
+            paths: Paths::default(),
+            layers: BTreeMap::new(),
+            modes: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    fn mode(&self, mode: Mode) -> ModeSettings {
+        self.modes.get(&mode).cloned().unwrap_or_default()
+    }
+
+    /// The tools of a mode, base tools first up to the cap, sorted; and those over the cap.
+    #[must_use]
+    pub fn tools(&self, mode: Mode) -> (Vec<String>, Vec<String>) {
+        let own = self.mode(mode);
+        capped(&own.tools, &self.tools, own.max_tools.unwrap_or(self.max_tools))
+    }
+
+    /// The skills of a mode, its default skills first up to the cap, sorted; and those over it.
+    #[must_use]
+    pub fn skills(&self, mode: Mode) -> (Vec<String>, Vec<String>) {
+        let own = self.mode(mode);
+        capped(&own.skills, &self.skills, own.max_skills.unwrap_or(self.max_skills))
+    }
+
+    /// The token cap of each capped layer in a mode.
+    #[must_use]
+    pub fn layers(&self, mode: Mode) -> BTreeMap<Layer, usize> {
+        let mut layers: BTreeMap<Layer, usize> = self.layers.iter().map(|(name, cap)| ((*name).into(), *cap)).collect();
+        layers.insert(Layer::Context, self.mode(mode).max_context_tokens.unwrap_or(self.max_context_tokens));
+        layers
+    }
+
+    /// The narrower of each cap, and nothing else: what an untrusted file may change.
+    #[must_use]
+    pub fn restricted_by(mut self, other: &Self) -> Self {
+        self.max_context_tokens = self.max_context_tokens.min(other.max_context_tokens);
+        self.max_tools = self.max_tools.min(other.max_tools);
+        self.max_skills = self.max_skills.min(other.max_skills);
+        self.max_memories = self.max_memories.min(other.max_memories);
+        for mode in self.modes.values_mut() {
+            mode.max_tools = mode.max_tools.map(|cap| cap.min(other.max_tools));
+            mode.max_skills = mode.max_skills.map(|cap| cap.min(other.max_skills));
+            mode.max_context_tokens = mode.max_context_tokens.map(|cap| cap.min(other.max_context_tokens));
+        }
+        self
+    }
+}
+
+fn capped(base: &[String], named: &[String], cap: usize) -> (Vec<String>, Vec<String>) {
+    let mut all: Vec<String> = Vec::new();
+    for name in base.iter().chain(named) {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    let over = all.split_off(cap.min(all.len()));
+    all.sort();
+    (all, over)
+}

@@ -1,0 +1,3 @@
+//! The agents as step machines: what each one needs to know, and what it proposes.
+
+pub mod assemble;

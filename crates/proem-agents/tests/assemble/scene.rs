@@ -1,0 +1,104 @@
+//! A place with something in every field, and its assembly.
+
+use proem_agents::assemble::gathered::{
+    Change, DiffStat, Entry, Env, Gap, Gathered, Git, Head, RuleFile, RuleText, Status, WorkTree,
+};
+use proem_agents::assemble::settings::Settings;
+use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, embedded_book};
+use proem_engine::Error;
+use proem_engine::mode::{Hints, Mode};
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::origin::Origin;
+use proem_engine::tokens::{Counts, OpenAi};
+use proem_guard::{Key, Untrusted};
+use proem_text::{Label, Source};
+
+/// Everything an assembly is made from, for a test to change.
+pub(crate) struct Scene {
+    pub(crate) task: Task,
+    pub(crate) gathered: Gathered,
+    pub(crate) settings: Settings,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) prompt: Prompt,
+    pub(crate) input_tokens: Option<usize>,
+}
+
+pub(crate) fn outside(text: &str) -> Untrusted<String> {
+    Untrusted::new(text.to_owned(), Label::from_source(Source::named("test")))
+}
+
+/// The shipped prompt with these files of the user's own over it.
+pub(crate) fn prompt_with(files: &[(&str, &str)]) -> Prompt {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), PartialText::Template((*text).to_owned())));
+    let user = BookLayer { origin: Origin::User, files: files.collect() };
+    Book::new(vec![embedded_book(), user]).unwrap().prompt(PROMPT, None).unwrap()
+}
+
+impl Scene {
+    /// A repository in which every text from outside is `text`.
+    pub(crate) fn with(text: &str) -> Self {
+        let change = |status| Change { path: outside(text), status, lines: Some((1, 2)) };
+        let entry = |line| Entry { text: outside(text), time: None, kind: outside("note"), line };
+        let stat = DiffStat { files: 2, insertions: 3, deletions: 4, binary: 0 };
+        let tree = WorkTree {
+            staged: Some(stat),
+            unstaged: Some(stat),
+            untracked: Some(1),
+            changes: Some(vec![change(Status::Modified), change(Status::Untracked)]),
+        };
+        let git = Git {
+            head: Head::Branch(outside(text)),
+            commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+            upstream: None,
+            work_tree: Some(tree),
+        };
+        let rule_file = RuleFile { name: "AGENTS.md", hash: "0".repeat(64), text: RuleText::Outside(outside(text)) };
+        let gap = Gap { what: "upstream".to_owned(), why: "it is gone".to_owned(), about: Some(outside(text)) };
+        Self {
+            task: Task::Caller("mend the clock".to_owned()),
+            gathered: Gathered {
+                git: Some(git),
+                env: Env { cwd: outside(text), os: "linux".to_owned() },
+                rule_files: vec![rule_file],
+                memories: vec![entry(1), entry(2)],
+                activity: vec![entry(1)],
+                gaps: vec![gap],
+            },
+            settings: Settings { tools: vec!["read".to_owned()], ..Settings::default() },
+            mode: Some(Mode::Act),
+            prompt: prompt_with(&[]),
+            input_tokens: None,
+        }
+    }
+
+    pub(crate) fn try_assemble(&self) -> Result<Assembled, Error> {
+        let request = Request {
+            task: &self.task,
+            gathered: &self.gathered,
+            settings: &self.settings,
+            hints: Hints { explicit: self.mode, ..Hints::default() },
+            prompt: &self.prompt,
+            key: &Key::new([7; 32]),
+            input_tokens: self.input_tokens,
+            monolithic: None,
+        };
+        assemble(&request, &mut Counts::new(&OpenAi::O200k))
+    }
+
+    pub(crate) fn assemble(&self) -> Assembled {
+        self.try_assemble().unwrap()
+    }
+}
+
+/// One section's text, empty if it is absent.
+pub(crate) fn text_of<'a>(assembled: &'a Assembled, name: &str) -> &'a str {
+    assembled.assembly.sections.iter().find(|section| section.name == name).map_or("", |section| section.text.as_str())
+}
+
+/// The names of sections whose text differs between two assemblies.
+pub(crate) fn differing(one: &Assembled, other: &Assembled) -> Vec<String> {
+    let names = one.report.sections.iter().map(|section| section.name.as_str());
+    names.filter(|name| text_of(one, name) != text_of(other, name)).map(str::to_owned).collect()
+}
