@@ -1,0 +1,160 @@
+//! What can go wrong at this edge, in words that say what to do next.
+//!
+//! Invariant: a path in a text is escaped, and a command to copy is quoted for the shell, since
+//! names may have been chosen by whoever made the repository. What git said is never in a text.
+
+use std::{io, path::Path, path::PathBuf, time::Duration};
+
+use proem_guard::Untrusted;
+
+/// What can go wrong with git, files and keys.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No `git` to run.
+    #[error("git is in no absolute folder of PATH; install git 2.31 or later, or add its folder to PATH")]
+    GitMissing,
+    /// A git that would ignore what keeps it from running a repository's commands.
+    #[error("this git is too old to be run safely in a repository of others; install git 2.31 or later")]
+    GitTooOld,
+    /// The repository belongs to another user, and git refuses to work in it.
+    #[error(
+        "git refuses `{}`, which belongs to another user; if you trust its owner, run \
+         `git config --global --add safe.directory {}`", shown(.path), for_shell(.path)
+    )]
+    DubiousOwnership {
+        /// The repository, as git names it.
+        path: PathBuf,
+    },
+    /// git did not end in time and was killed.
+    #[error("`git {command}` took longer than the {} ms it may take; raise the limit, or ignore large folders in `.gitignore`", .limit.as_millis())]
+    TimedOut {
+        /// The git command, such as `status`.
+        command: &'static str,
+        /// The time that was given.
+        limit: Duration,
+    },
+    /// git wrote more than it may.
+    #[error("`git {command}` wrote more than the {cap} bytes it may write; raise the limit")]
+    TooMuchOutput {
+        /// The git command, such as `config`.
+        command: &'static str,
+        /// The cap in bytes.
+        cap: usize,
+    },
+    /// git ended with a code that says it failed, or by a signal.
+    #[error("`git {command}` failed with {}; run it by hand to see why", ending(*.code))]
+    GitFailed {
+        /// The git command, such as `status`.
+        command: &'static str,
+        /// Its exit code; `None` when a signal ended it.
+        code: Option<i32>,
+        /// The beginning of what it wrote to standard error.
+        said: Untrusted<String>,
+    },
+    /// git answered in a form that it isn't documented to use.
+    #[error("the answer of `git {command}` can't be read; check which git is on PATH")]
+    GitAnswer {
+        /// The git command.
+        command: &'static str,
+    },
+    /// There is a `.git`, and git doesn't take it for a repository.
+    #[error("git does not recognise `{}` as a repository; run `git status` there to see why, or remove it", shown(.path))]
+    BrokenRepository {
+        /// The `.git`.
+        path: PathBuf,
+    },
+    /// The repository's own configuration names a work tree that isn't around it.
+    #[error(
+        "`core.worktree` of `{}` points at a folder that the repository is not in; \
+         remove the setting if it is not yours", shown(.git_dir)
+    )]
+    ForeignWorkTree {
+        /// The repository.
+        git_dir: PathBuf,
+    },
+    /// The operating system refused something.
+    #[error("could not {doing} `{}`: {source}", shown(.path))]
+    Io {
+        /// What was tried, such as `read`.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something is there, of another type than is wanted.
+    #[error("`{}` is {found}, not {wanted}; move it away", shown(.path))]
+    NotRegular {
+        /// The path.
+        path: PathBuf,
+        /// What it is, such as `a named pipe`.
+        found: &'static str,
+        /// What it should be, such as `a regular file`.
+        wanted: &'static str,
+    },
+    /// A link where none is followed.
+    #[error("`{}` is a link, and links are not followed here; replace it by what it points at", shown(.path))]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A path that would leave the folder it is meant to stay in.
+    #[error("`{}` is not a path below a folder; leave out `..` and a leading `/`", shown(.path))]
+    NotBeneath {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Something is already there.
+    #[error("`{}` exists already; remove it first, or choose another name", shown(.path))]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The installation key is not a key.
+    #[error(
+        "the key in `{}` is not 64 hexadecimal digits and a newline; restore it from a backup, or remove it \
+         (what was sealed with it stays closed then)", shown(.path)
+    )]
+    KeyForm {
+        /// The key's file.
+        path: PathBuf,
+    },
+    /// Others may read the installation key, or replace it.
+    #[error("others may use `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", shown(.path), for_shell(.path))]
+    TooOpen {
+        /// The key's file or its folder.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+        /// The permission bits it should have.
+        wanted: u32,
+    },
+    /// The operating system's random source failed.
+    #[error("the operating system gave no random bytes ({0}); try again")]
+    Random(getrandom::Error),
+}
+
+impl Error {
+    /// An [`Error::Io`], for `map_err`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+/// A path with everything escaped that could steer a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+}
+
+/// A path as one word of a shell command.
+fn for_shell(path: &Path) -> String {
+    let shown = shown(path);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:".contains(c);
+    if !shown.is_empty() && shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
+}
+
+fn ending(code: Option<i32>) -> String {
+    code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"))
+}

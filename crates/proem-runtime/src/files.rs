@@ -1,0 +1,93 @@
+//! Reads and writes files whose surroundings somebody else may have arranged.
+//!
+//! Invariants: only regular files are opened, so a pipe never blocks and a device is never read;
+//! reading is capped; below a given root no link is followed; a file is written in full or not at
+//! all, and what is on the disk survives a crash.
+//!
+//! The checks look at each component of a path and then open it. They hold against whatever a
+//! repository or archive contains, not against another process of the same machine that swaps a
+//! folder for a link in between.
+
+mod read;
+mod write;
+
+use std::{
+    fs::FileType,
+    io,
+    os::unix::fs::FileTypeExt,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::Error;
+
+pub use read::{Content, read_beneath, read_regular};
+pub use write::{Access, replace, write_new};
+
+/// The last component of a path, and the path with all components before it known to be folders.
+struct Walked {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+/// What to do about a folder that isn't there.
+enum Missing<'a> {
+    /// The answer is `None`.
+    Report,
+    /// Create it.
+    Create(&'a dyn Fn(&Path) -> io::Result<()>),
+}
+
+/// Walks from `root` along `relative`, whose every component but the last must be a folder and no link.
+fn walk(root: &Path, relative: &Path, missing: &Missing<'_>) -> Result<Option<Walked>, Error> {
+    let not_beneath = || Error::NotBeneath { path: relative.to_path_buf() };
+    let mut folder = root.to_path_buf();
+    let mut components = relative.components().peekable();
+    while let Some(component) = components.next() {
+        let Component::Normal(name) = component else { return Err(not_beneath()) };
+        let path = folder.join(name);
+        if components.peek().is_none() {
+            return Ok(Some(Walked { folder, path }));
+        }
+        if !is_folder(&path)? {
+            let Missing::Create(create) = missing else { return Ok(None) };
+            match create(&path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Error::io("create", &path)(error));
+                }
+                // Whoever else created it may have made a link.
+                _ if is_folder(&path)? => {}
+                _ => return Err(not_beneath()),
+            }
+        }
+        folder = path;
+    }
+    Err(not_beneath())
+}
+
+/// Whether there is a folder at `path`; false if there is nothing.
+fn is_folder(path: &Path) -> Result<bool, Error> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(true),
+        Ok(metadata) => Err(unexpected(path, metadata.file_type(), FOLDER)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("look at", path)(error)),
+    }
+}
+
+/// What may be at a path.
+const FILE: &str = "a regular file";
+const FOLDER: &str = "a folder";
+
+/// The error for something that is there and isn't what is `wanted`.
+fn unexpected(path: &Path, found: FileType, wanted: &'static str) -> Error {
+    let path = path.to_path_buf();
+    let found = match found {
+        found if found.is_symlink() => return Error::Link { path },
+        found if found.is_dir() => FOLDER,
+        found if found.is_file() => FILE,
+        found if found.is_fifo() => "a named pipe",
+        found if found.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Error::NotRegular { path, found, wanted }
+}

@@ -1,0 +1,113 @@
+//! Writing.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Error,
+    files::{FILE, Missing, Walked, unexpected, walk},
+};
+
+/// Who may read a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The user alone: mode 0600, new folders 0700.
+    Private,
+    /// Everybody: mode 0644, new folders 0755, both less the user's umask.
+    Shared,
+}
+
+impl Access {
+    const fn file_mode(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Shared => 0o644,
+        }
+    }
+
+    const fn folder_mode(self) -> u32 {
+        match self {
+            Self::Private => 0o700,
+            Self::Shared => 0o755,
+        }
+    }
+}
+
+/// Writes a file that must not exist yet to `relative` below `root`; missing folders are created.
+///
+/// Of several processes that do so at once, one succeeds.
+///
+/// # Errors
+///
+/// [`Error::Exists`] if there is something; [`Error::Link`] or [`Error::NotRegular`] if a folder on
+/// the way is something else; [`Error::NotBeneath`] or [`Error::Io`].
+pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> Result<(), Error> {
+    let walked = prepare(root, relative, access)?;
+    let temporary = Temporary::write(&walked, bytes, access)?;
+    match fs::hard_link(&temporary.0, &walked.path) {
+        Ok(()) => sync_folder(&walked.folder),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists { path: walked.path }),
+        Err(error) => Err(Error::io("create", &walked.path)(error)),
+    }
+}
+
+/// Writes a file to `relative` below `root`, in place of one that may be there.
+///
+/// A reader sees the old bytes or the new ones, never a part. Missing folders are created.
+///
+/// # Errors
+///
+/// [`Error::Link`] or [`Error::NotRegular`] if there, or on the way, is something else;
+/// [`Error::NotBeneath`] or [`Error::Io`].
+pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> Result<(), Error> {
+    let walked = prepare(root, relative, access)?;
+    match walked.path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(unexpected(&walked.path, metadata.file_type(), FILE)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("look at", &walked.path)(error)),
+        _ => {}
+    }
+    let temporary = Temporary::write(&walked, bytes, access)?;
+    fs::rename(&temporary.0, &walked.path).map_err(Error::io("replace", &walked.path))?;
+    sync_folder(&walked.folder)
+}
+
+fn prepare(root: &Path, relative: &Path, access: Access) -> Result<Walked, Error> {
+    let create = |path: &Path| DirBuilder::new().mode(access.folder_mode()).create(path);
+    let walked = walk(root, relative, &Missing::Create(&create))?;
+    walked.ok_or_else(|| Error::NotBeneath { path: relative.to_path_buf() })
+}
+
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("save", folder))
+}
+
+/// A file under a name of its own, removed in the end if it is still there.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn write(walked: &Walked, bytes: &[u8], access: Access) -> Result<Self, Error> {
+        let path = walked.folder.join(temporary_name()?);
+        let opened = OpenOptions::new().write(true).create_new(true).mode(access.file_mode()).open(&path);
+        let mut file = opened.map_err(Error::io("create", &path))?;
+        let temporary = Self(path);
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        written.map_err(Error::io("write", &temporary.0))?;
+        Ok(temporary)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a rename there is nothing left to remove.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn temporary_name() -> Result<String, Error> {
+    let number = getrandom::u64().map_err(Error::Random)?;
+    Ok(format!(".proem-{number:016x}.tmp"))
+}

@@ -1,0 +1,59 @@
+//! Says in our words what could not be found out.
+//!
+//! Invariant: `what` and `why` of a gap hold no text from outside, since they stand among trusted
+//! text; a path or git's own words go into `about`.
+
+use std::path::Path;
+
+use proem_agents::assemble::gathered::Gap;
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
+
+use crate::Error;
+
+/// A gap that concerns no text from outside.
+pub(crate) fn gap(what: &str, why: impl Into<String>) -> Gap {
+    Gap { what: what.to_owned(), why: why.into(), about: None }
+}
+
+/// The gap that `error` leaves.
+pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
+    let (why, about) = match error {
+        Error::GitFailed { said, .. } => (error.to_string(), Some(said.clone())),
+        Error::DubiousOwnership { path } => {
+            ("git refuses the repository, which belongs to another user".to_owned(), Some(outside(path)))
+        }
+        Error::BrokenRepository { path } => {
+            let why = "there is a `.git` that git does not recognise; run `git status` there to see why, or remove it";
+            (why.to_owned(), Some(outside(path)))
+        }
+        Error::ForeignWorkTree { git_dir } => {
+            let why = "`core.worktree` points at a folder that the repository is not in; remove the setting if it is not yours";
+            (why.to_owned(), Some(outside(git_dir)))
+        }
+        Error::Io { doing, path, source } => {
+            (format!("could not {doing} it: {}; check its permissions", source.kind()), Some(outside(path)))
+        }
+        Error::NotRegular { path, found, wanted } => {
+            (format!("it is {found}, not {wanted}; move it away"), Some(outside(path)))
+        }
+        Error::Link { path } => {
+            let why = "it is a link, and links are not followed here; replace it by what it points at";
+            (why.to_owned(), Some(outside(path)))
+        }
+        Error::NotBeneath { path } | Error::Exists { path } | Error::KeyForm { path } | Error::TooOpen { path, .. } => {
+            ("it can't be used as it is".to_owned(), Some(outside(path)))
+        }
+        Error::GitMissing
+        | Error::GitTooOld
+        | Error::TimedOut { .. }
+        | Error::TooMuchOutput { .. }
+        | Error::GitAnswer { .. }
+        | Error::Random(_) => (error.to_string(), None),
+    };
+    Gap { what: what.to_owned(), why, about }
+}
+
+fn outside(path: &Path) -> Untrusted<String> {
+    Untrusted::new(path.to_string_lossy().into_owned(), Label::from_source(Source::named("file/path")))
+}

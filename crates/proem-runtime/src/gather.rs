@@ -1,0 +1,191 @@
+//! Finds out what is known about a folder: its repository, its rule files, what is remembered.
+//!
+//! Invariants: nothing of the repository is run; no file outside it is read; a rule file is
+//! approved only for exactly the bytes that are returned; what could not be found out is a gap.
+
+mod entries;
+mod rules;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use proem_agents::assemble::gathered::{Entry, Env, Gap, Gathered, Git};
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
+
+use crate::{
+    Environment, Error,
+    gaps::{gap, gap_of},
+    git::{GitProgram, Place, Repository, StateLimits, discover, state, tracked},
+};
+
+/// How to gather.
+#[derive(Debug, Clone)]
+pub struct GatherOptions {
+    /// Where git and the user's configuration of it are found.
+    pub environment: Environment,
+    /// The rule files that this user approved.
+    pub trusted: BTreeSet<TrustedFile>,
+    /// Bounds on the work.
+    pub limits: Limits,
+}
+
+impl GatherOptions {
+    /// Nothing approved, and the default limits.
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
+        Self { environment, trusted: BTreeSet::new(), limits: Limits::default() }
+    }
+}
+
+/// Bytes of a file that this user approved.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrustedFile {
+    /// The file, relative to the repository's root, such as `.proem/rules.md`.
+    pub name: String,
+    /// SHA-256 of its bytes, 64 lower-case hexadecimal digits.
+    pub hash: String,
+}
+
+/// Bounds on gathering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time for each of: finding the repository, what HEAD is, which files are tracked.
+    pub repository_time: Duration,
+    /// Time for all uncommitted changes together.
+    pub changes_time: Duration,
+    /// Bytes read from one git command.
+    pub output_bytes: usize,
+    /// Bytes kept of one rule file.
+    pub rule_file_bytes: usize,
+    /// Bytes read of each of `memory.jsonl` and `activity.jsonl`.
+    pub entries_bytes: usize,
+    /// Changed paths kept.
+    pub paths: usize,
+}
+
+impl Default for Limits {
+    /// 2 s each, 32 MiB of output, 256 KiB of rules, 4 MiB of entries, 200 paths.
+    fn default() -> Self {
+        Self {
+            repository_time: Duration::from_secs(2),
+            changes_time: Duration::from_secs(2),
+            output_bytes: 32 * 1024 * 1024,
+            rule_file_bytes: 256 * 1024,
+            entries_bytes: 4 * 1024 * 1024,
+            paths: 200,
+        }
+    }
+}
+
+/// Finds out what is known about `folder`, which may be anywhere in a repository or outside one.
+///
+/// Rule files and entries are those of the repository's root; outside a repository, of `folder`
+/// itself. A bare repository has none. If the root can't be found out, none are read.
+///
+/// # Errors
+///
+/// [`Error::DubiousOwnership`] if git refuses the repository for its owner; [`Error::GitMissing`] or
+/// [`Error::GitTooOld`] if there is no git to ask; [`Error::Io`] if there is no such folder. Anything
+/// else that goes wrong is a gap.
+pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error> {
+    let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+    let git = GitProgram::find(&options.environment)?;
+    let mut gaps = Vec::new();
+    let root = match discover(&git, &folder, options.limits.repository_time) {
+        Ok(Some(repository)) => Root::Repository(repository),
+        Ok(None) => Root::Folder(folder.clone()),
+        Err(error) if stops(&error) => return Err(error),
+        Err(error) => {
+            gaps.push(gap_of("repository, rule files and memories", &error));
+            Root::Unknown
+        }
+    };
+    let git_state = git_state(&git, &root, options, &mut gaps)?;
+    let rule_files = root.files().map(|root| rules::rule_files(root, options, &mut gaps)).unwrap_or_default();
+    let [memories, activity] = entries_of(&git, &root, options, &mut gaps);
+    let cwd = folder.to_string_lossy().into_owned();
+    let env = Env {
+        cwd: Untrusted::new(cwd, Label::from_source(Source::named("env/cwd"))),
+        os: std::env::consts::OS.to_owned(),
+    };
+    Ok(Gathered { git: git_state, env, rule_files, memories, activity, gaps })
+}
+
+/// Where the files are that belong to the folder.
+enum Root {
+    Repository(Repository),
+    Folder(PathBuf),
+    Unknown,
+}
+
+impl Root {
+    fn files(&self) -> Option<&Path> {
+        match self {
+            Self::Repository(Repository { place: Place::WorkTree(root), .. }) | Self::Folder(root) => Some(root),
+            Self::Repository(_) | Self::Unknown => None,
+        }
+    }
+}
+
+/// Whether nothing useful can be said after `error`.
+const fn stops(error: &Error) -> bool {
+    matches!(error, Error::DubiousOwnership { .. } | Error::GitMissing | Error::GitTooOld)
+}
+
+fn git_state(
+    git: &GitProgram,
+    root: &Root,
+    options: &GatherOptions,
+    gaps: &mut Vec<Gap>,
+) -> Result<Option<Git>, Error> {
+    let Root::Repository(repository) = root else { return Ok(None) };
+    let limits = StateLimits {
+        head: options.limits.repository_time,
+        changes: options.limits.changes_time,
+        bytes: options.limits.output_bytes,
+        paths: options.limits.paths,
+    };
+    match state(git, repository, &limits) {
+        Ok(state) => {
+            gaps.extend(state.gaps);
+            Ok(Some(state.git))
+        }
+        Err(error) if stops(&error) => Err(error),
+        Err(error) => {
+            gaps.push(gap_of("state of the repository", &error));
+            Ok(None)
+        }
+    }
+}
+
+/// Memories and activity, unless they came with the repository.
+fn entries_of(git: &GitProgram, root: &Root, options: &GatherOptions, gaps: &mut Vec<Gap>) -> [Vec<Entry>; 2] {
+    let Some(folder) = root.files() else { return [Vec::new(), Vec::new()] };
+    let files = entries::FILES;
+    let shipped = match root {
+        Root::Repository(_) => tracked(git, folder, &files.map(|file| file.path), options.limits.repository_time),
+        _ => Ok(vec![false; files.len()]),
+    };
+    let shipped = match shipped {
+        Ok(shipped) => shipped,
+        Err(error) => {
+            gaps.push(gap_of("memories and activity", &error));
+            return [Vec::new(), Vec::new()];
+        }
+    };
+    let mut shipped = shipped.into_iter();
+    files.map(|file| {
+        if shipped.next() == Some(false) {
+            return entries::read(folder, file, options.limits.entries_bytes, gaps);
+        }
+        let why = "it is tracked by git, so it may be anybody's, and is ignored; \
+                   run `git rm -r --cached .proem/private` and list that folder in `.gitignore`";
+        gaps.push(gap(file.path, why));
+        Vec::new()
+    })
+}

@@ -1,0 +1,112 @@
+//! Finds the repository around a folder.
+
+use std::{
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{
+    Error,
+    files::{Content, read_regular},
+    git::{GitProgram, Session, printed_path},
+    process::Deadline,
+};
+
+/// More than any path, in bytes.
+const PATHS: usize = 64 * 1024;
+
+/// A repository, found from some folder inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The absolute path of the git folder that all linked work trees share.
+    pub common_dir: PathBuf,
+    /// Where its files are.
+    pub place: Place,
+}
+
+/// Where the files of a repository are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Below this absolute path, the root of the work tree.
+    WorkTree(PathBuf),
+    /// Nowhere: the repository is bare, or the folder is inside its git folder.
+    Bare,
+}
+
+/// Finds the repository around `folder`; `None` outside one.
+///
+/// # Errors
+///
+/// - [`Error::DubiousOwnership`] if git refuses the repository for its owner;
+/// - [`Error::ForeignWorkTree`] if its configuration names a work tree that it isn't in;
+/// - [`Error::BrokenRepository`] if there is a `.git` that git doesn't recognise;
+/// - [`Error::GitTooOld`] if git lacks what is needed to run it safely;
+/// - [`Error::TimedOut`], [`Error::GitFailed`] or [`Error::Io`] if git can't be asked.
+pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Option<Repository>, Error> {
+    let session = Session::new(git, folder, Deadline::after(limit), PATHS);
+    let args = [
+        "rev-parse",
+        "--is-bare-repository",
+        "--is-inside-git-dir",
+        "--is-inside-work-tree",
+        "--path-format=absolute",
+        "--git-common-dir",
+    ];
+    let answer = match session.ask_whole(&args, &[0]) {
+        Ok(answer) => answer,
+        Err(Error::GitFailed { said, .. }) if said.measure(|said| is_outside(said)) => {
+            return broken(folder).map_or(Ok(None), |path| Err(Error::BrokenRepository { path }));
+        }
+        Err(error) => return Err(error),
+    };
+    // The path comes last, since it may contain newlines.
+    let mut lines = answer.stdout.splitn(4, |&byte| byte == b'\n');
+    let mut next = || lines.next().ok_or(Error::GitAnswer { command: "rev-parse" });
+    let (bare, in_git_dir, in_work_tree, common_dir) = (next()?, next()?, next()?, printed_path(next()?));
+    if !common_dir.is_absolute() {
+        // What git doesn't know as an option it prints.
+        return Err(Error::GitTooOld);
+    }
+    let place = match [bare, in_git_dir, in_work_tree].map(|answer| answer == b"true") {
+        [false, _, true] => Place::WorkTree(work_tree(&session)?),
+        [false, false, false] => return Err(Error::ForeignWorkTree { git_dir: common_dir }),
+        _ => Place::Bare,
+    };
+    Ok(Some(Repository { common_dir, place }))
+}
+
+fn is_outside(said: &str) -> bool {
+    said.starts_with("fatal: not a git repository") || said.starts_with("fatal: invalid gitfile format")
+}
+
+/// The nearest `.git` at or above `folder`, which git was not content with.
+fn broken(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|ancestor| ancestor.join(".git")).find(|path| path.symlink_metadata().is_ok())
+}
+
+/// The root of the work tree, if it is the folder whose `.git` is the repository.
+fn work_tree(session: &Session<'_>) -> Result<PathBuf, Error> {
+    let root = printed_path(&session.ask_whole(&["rev-parse", "--show-toplevel"], &[0])?.stdout);
+    let git_dir = printed_path(&session.ask_whole(&["rev-parse", "--absolute-git-dir"], &[0])?.stdout);
+    let real = fs::canonicalize(&git_dir).map_err(Error::io("find", &git_dir))?;
+    match named_by(&root.join(".git")) {
+        Ok(Some(named)) if named == real => Ok(root),
+        _ => Err(Error::ForeignWorkTree { git_dir }),
+    }
+}
+
+/// The git folder that a `.git` is or names.
+fn named_by(dot_git: &Path) -> io::Result<Option<PathBuf>> {
+    let real = fs::canonicalize(dot_git)?;
+    if real.is_dir() {
+        return Ok(Some(real));
+    }
+    let Ok(Some(Content::Whole(bytes))) = read_regular(&real, PATHS) else { return Ok(None) };
+    let Some(target) = bytes.strip_prefix(b"gitdir: ") else { return Ok(None) };
+    let target = Path::new(OsStr::from_bytes(target.trim_ascii_end()));
+    let Some(folder) = real.parent() else { return Ok(None) };
+    fs::canonicalize(folder.join(target)).map(Some)
+}

@@ -1,0 +1,241 @@
+//! Finds out the state of a repository.
+//!
+//! Whatever git doesn't answer in time, in full or at all is `None` with a gap, never a zero.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use proem_agents::assemble::gathered::{Divergence, Gap, Git, Head, WorkTree};
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
+
+use crate::{
+    Error, Extent,
+    gaps::{gap, gap_of},
+    git::{
+        GitProgram, Place, Repository, Session, StatusListing, Upstream, filters, parse_numstat, parse_status,
+        state::changes::{Lines, changes, diff_stat},
+    },
+    process::Deadline,
+};
+
+mod changes;
+
+/// Bounds on finding out a repository's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateLimits {
+    /// Time for what HEAD is.
+    pub head: Duration,
+    /// Time for all uncommitted changes together.
+    pub changes: Duration,
+    /// Bytes read from one git command.
+    pub bytes: usize,
+    /// Paths kept of those that changed.
+    pub paths: usize,
+}
+
+/// The state of a repository and what is missing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// What was found out.
+    pub git: Git,
+    /// What was not.
+    pub gaps: Vec<Gap>,
+}
+
+/// Finds out the state of `repository`.
+///
+/// The branches of a bare repository aren't compared with an upstream.
+///
+/// # Errors
+///
+/// Whatever kept git from saying what HEAD is. What is missing of the rest is a gap.
+pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<State, Error> {
+    let folder = match &repository.place {
+        Place::WorkTree(root) => root,
+        Place::Bare => &repository.common_dir,
+    };
+    let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
+    let mut git_state = Git { head, commit, upstream: None, work_tree: None };
+    let mut gaps = Vec::new();
+    if let Place::WorkTree(_) = repository.place {
+        let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
+        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &mut gaps);
+        git_state.upstream = upstream;
+        git_state.work_tree = Some(work_tree);
+    }
+    Ok(State { git: git_state, gaps })
+}
+
+fn head(session: &Session<'_>) -> Result<(Head, Option<String>), Error> {
+    let unreadable = || Error::GitAnswer { command: "rev-parse" };
+    let reference = session.ask_whole(&["symbolic-ref", "-q", "HEAD"], &[0, 1])?;
+    let commit = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
+    let commit = (commit.code == 0).then(|| object_id(&commit.stdout).ok_or_else(unreadable)).transpose()?;
+    if reference.code == 1 {
+        return commit.map(|commit| (Head::Detached, Some(commit))).ok_or_else(unreadable);
+    }
+    let name = reference.stdout.strip_suffix(b"\n").unwrap_or(&reference.stdout);
+    let name = String::from_utf8_lossy(name.strip_prefix(b"refs/heads/").unwrap_or(name)).into_owned();
+    let name = Untrusted::new(name, Label::from_source(Source::named("git/branch")));
+    Ok((if commit.is_some() { Head::Branch(name) } else { Head::Unborn(name) }, commit))
+}
+
+fn object_id(line: &[u8]) -> Option<String> {
+    let id = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let hexadecimal = id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (hexadecimal && matches!(id.len(), 40 | 64)).then(|| id.to_owned())
+}
+
+const STATUS: [&str; 8] = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--branch",
+    "--ahead-behind",
+    "--untracked-files=no",
+    "--ignore-submodules=dirty",
+    "--find-renames",
+];
+
+const UNTRACKED: [&str; 4] = ["ls-files", "-z", "--others", "--exclude-standard"];
+
+const DIFF: [&str; 10] = [
+    "diff",
+    "--numstat",
+    "-z",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--ignore-submodules=dirty",
+    "--find-renames",
+    "-O/dev/null",
+];
+
+fn work_tree(session: &mut Session<'_>, paths: usize, gaps: &mut Vec<Gap>) -> (Option<Divergence>, WorkTree) {
+    let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
+    if let Err(error) = filters::overrides(session) {
+        gaps.push(gap_of("upstream and uncommitted changes", &error));
+        return (None, nothing);
+    }
+    let session = &*session;
+    let Some(status) = status(session, gaps) else {
+        let untracked = untracked(session, gaps);
+        return (None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing });
+    };
+    let upstream = upstream(status.upstream, gaps);
+    let staged = numstat(session, Side::Staged, &status, gaps);
+    let unstaged = numstat(session, Side::Unstaged, &status, gaps);
+    let untracked = untracked(session, gaps);
+    let found = untracked.as_ref().map_or(&[][..], |untracked| &untracked.paths);
+    let work_tree = WorkTree {
+        staged: staged.as_ref().map(diff_stat),
+        unstaged: unstaged.as_ref().map(diff_stat),
+        changes: Some(changes(&status, found, [staged.as_ref(), unstaged.as_ref()], paths, gaps)),
+        untracked: untracked.and_then(Untracked::count),
+    };
+    (upstream, work_tree)
+}
+
+/// The status listing without untracked files, at least in part.
+fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<StatusListing> {
+    match session.ask(&STATUS, &[0]) {
+        Ok(answer) => {
+            let status = parse_status(&answer.stdout);
+            if status.extent == Extent::Cut {
+                let why = format!("only the first {} could be read; commit or revert some", status.entries.len());
+                gaps.push(gap("changed files", why));
+            }
+            Some(status)
+        }
+        Err(error) => {
+            gaps.push(gap_of("upstream and changed files", &error));
+            None
+        }
+    }
+}
+
+fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
+    match upstream {
+        Upstream::None => None,
+        Upstream::Apart { ahead, behind } => Some(Divergence { ahead, behind }),
+        Upstream::Gone => {
+            gaps.push(gap("upstream", "the branch that this one follows is not here; run `git fetch` to get it"));
+            None
+        }
+    }
+}
+
+/// Which of the two diffs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// HEAD to index.
+    Staged,
+    /// Index to work tree.
+    Unstaged,
+}
+
+/// The lines of every path that `status` says changed on `side`.
+///
+/// The diff alone would not do: it lists binary files that were only touched, and paths in
+/// conflict, which belong to neither side.
+fn numstat(session: &Session<'_>, side: Side, status: &StatusListing, gaps: &mut Vec<Gap>) -> Option<Lines> {
+    let (what, more) = match side {
+        Side::Staged => ("staged lines", &["--cached"][..]),
+        Side::Unstaged => ("unstaged lines", &[][..]),
+    };
+    if status.extent == Extent::Cut {
+        gaps.push(gap(what, "the list of changed files is not complete"));
+        return None;
+    }
+    let args: Vec<&'static str> = DIFF.iter().chain(more).copied().collect();
+    let listing = session.ask_whole(&args, &[0]).map(|answer| parse_numstat(&answer.stdout));
+    let listing = match listing {
+        Ok(listing) if listing.extent == Extent::Whole => listing,
+        Ok(_) => {
+            gaps.push(gap_of(what, &Error::GitAnswer { command: "diff" }));
+            return None;
+        }
+        Err(error) => {
+            gaps.push(gap_of(what, &error));
+            return None;
+        }
+    };
+    let mut counted: BTreeMap<Vec<u8>, Option<(u64, u64)>> =
+        listing.entries.into_iter().map(|entry| (entry.path, entry.lines)).collect();
+    let changed = status.entries.iter().filter(|entry| changes::is_on(side, entry.kind));
+    // A path that only status lists has a change without lines, such as another mode.
+    Some(changed.map(|entry| (entry.path.clone(), counted.remove(&entry.path).unwrap_or(Some((0, 0))))).collect())
+}
+
+/// Untracked paths, perhaps not all.
+struct Untracked {
+    paths: Vec<Vec<u8>>,
+    extent: Extent,
+}
+
+impl Untracked {
+    /// How many there are, if that is known.
+    fn count(self) -> Option<u64> {
+        (self.extent == Extent::Whole).then(|| u64::try_from(self.paths.len()).ok())?
+    }
+}
+
+fn untracked(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<Untracked> {
+    match session.ask(&UNTRACKED, &[0]) {
+        Ok(answer) => {
+            let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
+            // What follows the last NUL is empty, or a path that was cut.
+            paths.pop();
+            if answer.extent == Extent::Cut {
+                let why = format!("there are more than {}; list what needs no attention in `.gitignore`", paths.len());
+                gaps.push(gap("untracked files", why));
+            }
+            Some(Untracked { paths, extent: answer.extent })
+        }
+        Err(error) => {
+            gaps.push(gap_of("untracked files", &error));
+            None
+        }
+    }
+}

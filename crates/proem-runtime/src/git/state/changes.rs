@@ -1,0 +1,94 @@
+//! Puts what status, diffs and the list of untracked files say about each path together.
+
+use std::collections::BTreeMap;
+
+use proem_agents::assemble::gathered::{Change, DiffStat, Gap, Status};
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
+
+use super::Side;
+use crate::{
+    gaps::gap,
+    git::{StatusKind, StatusListing},
+};
+
+/// Lines added and removed by path; `None` for a binary file.
+pub(super) type Lines = BTreeMap<Vec<u8>, Option<(u64, u64)>>;
+
+/// Whether a change of this kind is one on `side`.
+pub(super) const fn is_on(side: Side, kind: StatusKind) -> bool {
+    match (kind, side) {
+        (StatusKind::Tracked { staged, .. }, Side::Staged) => staged != b'.',
+        (StatusKind::Tracked { unstaged, .. }, Side::Unstaged) => unstaged != b'.',
+        _ => false,
+    }
+}
+
+/// The sums over one side.
+pub(super) fn diff_stat(lines: &Lines) -> DiffStat {
+    lines.values().fold(DiffStat::default(), |sum, lines| {
+        let (insertions, deletions) = lines.unwrap_or_default();
+        DiffStat {
+            files: sum.files.saturating_add(1),
+            insertions: sum.insertions.saturating_add(insertions),
+            deletions: sum.deletions.saturating_add(deletions),
+            binary: sum.binary.saturating_add(u64::from(lines.is_none())),
+        }
+    })
+}
+
+/// The first `cap` changed and untracked paths by bytes, with a gap if there are more.
+pub(super) fn changes(
+    status: &StatusListing,
+    untracked: &[Vec<u8>],
+    sides: [Option<&Lines>; 2],
+    cap: usize,
+    gaps: &mut Vec<Gap>,
+) -> Vec<Change> {
+    let tracked = status.entries.iter().filter_map(|entry| Some((entry.path.as_slice(), status_of(entry.kind)?)));
+    let mut paths: Vec<(&[u8], Status)> =
+        tracked.chain(untracked.iter().map(|path| (path.as_slice(), Status::Untracked))).collect();
+    paths.sort_unstable();
+    if paths.len() > cap {
+        gaps.push(gap("changed paths", format!("only the first {cap} of {} are listed", paths.len())));
+    }
+    paths.truncate(cap);
+    let change = |(path, status): (&[u8], Status)| Change {
+        path: Untrusted::new(
+            String::from_utf8_lossy(path).into_owned(),
+            Label::from_source(Source::named("git/paths")),
+        ),
+        status,
+        lines: lines_of(path, status, sides),
+    };
+    paths.into_iter().map(change).collect()
+}
+
+/// Lines on both sides together; `None` if one of them is unknown or isn't counted.
+fn lines_of(path: &[u8], status: Status, sides: [Option<&Lines>; 2]) -> Option<(u64, u64)> {
+    if matches!(status, Status::Untracked | Status::Unmerged) {
+        return None;
+    }
+    sides.into_iter().try_fold((0_u64, 0_u64), |(added, removed), side| {
+        let (more, less) = side?.get(path).copied().unwrap_or(Some((0, 0)))?;
+        Some((added.saturating_add(more), removed.saturating_add(less)))
+    })
+}
+
+/// What happened on both sides together; `None` if nothing did.
+const fn status_of(kind: StatusKind) -> Option<Status> {
+    match kind {
+        StatusKind::Unmerged => Some(Status::Unmerged),
+        StatusKind::Untracked => Some(Status::Untracked),
+        StatusKind::Ignored => None,
+        StatusKind::Tracked { unstaged: b'D', .. } => Some(Status::Deleted),
+        StatusKind::Tracked { staged, unstaged } => match if staged == b'.' { unstaged } else { staged } {
+            b'A' => Some(Status::Added),
+            b'M' => Some(Status::Modified),
+            b'D' => Some(Status::Deleted),
+            b'R' | b'C' => Some(Status::Renamed),
+            b'T' => Some(Status::TypeChanged),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,147 @@
+//! Reads `git status --porcelain=v2 -z --branch`.
+//!
+//! The form is described in git-status(1), "Porcelain Format Version 2": records end in NUL,
+//! paths are raw bytes and may hold anything but NUL.
+
+use crate::Extent;
+
+/// What a status listing says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusListing {
+    /// What it says about the branch's upstream.
+    pub upstream: Upstream,
+    /// The changed paths, in git's order.
+    pub entries: Vec<StatusEntry>,
+    /// Whether the listing could be read to its end; if not, it was read to the first record that isn't one.
+    pub extent: Extent,
+}
+
+/// What a branch follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upstream {
+    /// Nothing.
+    None,
+    /// A branch that isn't here.
+    Gone,
+    /// A branch with so many commits of its own.
+    Apart {
+        /// Commits on HEAD only.
+        ahead: u64,
+        /// Commits on the upstream only.
+        behind: u64,
+    },
+}
+
+/// One path that git has something to say about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusEntry {
+    /// What happened to it.
+    pub kind: StatusKind,
+    /// Its bytes, as whoever made the repository chose them.
+    pub path: Vec<u8>,
+    /// Where it was before it was renamed or copied.
+    pub from: Option<Vec<u8>>,
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusKind {
+    /// Tracked; one letter of git's for HEAD to index, one for index to work tree, `.` for no change.
+    Tracked {
+        /// HEAD to index.
+        staged: u8,
+        /// Index to work tree.
+        unstaged: u8,
+    },
+    /// In conflict.
+    Unmerged,
+    /// Not tracked.
+    Untracked,
+    /// Ignored.
+    Ignored,
+}
+
+/// Reads a status listing as far as it can be read.
+#[must_use]
+pub fn parse_status(bytes: &[u8]) -> StatusListing {
+    let mut listing = StatusListing { upstream: Upstream::None, entries: Vec::new(), extent: Extent::Whole };
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let Some(after) = record(rest, &mut listing) else {
+            listing.extent = Extent::Cut;
+            break;
+        };
+        rest = after;
+    }
+    listing
+}
+
+/// Reads one record into `listing` and returns what follows it.
+fn record<'a>(bytes: &'a [u8], listing: &mut StatusListing) -> Option<&'a [u8]> {
+    let (line, rest) = field(bytes)?;
+    let (kind, fields) = split(line, b' ')?;
+    if kind == b"#" {
+        listing.upstream = header(fields, listing.upstream)?;
+        return Some(rest);
+    }
+    let (kind, path, renamed) = match kind {
+        b"1" => (letters(fields)?, nth_field(fields, 7)?, false),
+        b"2" => (letters(fields)?, nth_field(fields, 8)?, true),
+        b"u" => (StatusKind::Unmerged, nth_field(fields, 9)?, false),
+        b"?" => (StatusKind::Untracked, fields, false),
+        b"!" => (StatusKind::Ignored, fields, false),
+        _ => return None,
+    };
+    let (from, rest) = if renamed { field(rest).map(|(from, rest)| (Some(from), rest))? } else { (None, rest) };
+    if path.is_empty() || from.is_some_and(<[u8]>::is_empty) {
+        return None;
+    }
+    listing.entries.push(StatusEntry { kind, path: path.to_vec(), from: from.map(<[u8]>::to_vec) });
+    Some(rest)
+}
+
+fn header(line: &[u8], before: Upstream) -> Option<Upstream> {
+    let Some((name, value)) = split(line, b' ') else { return Some(before) };
+    match name {
+        b"branch.upstream" => Some(Upstream::Gone),
+        b"branch.ab" => {
+            let (ahead, behind) = split(value, b' ')?;
+            let ahead = number(ahead.strip_prefix(b"+")?)?;
+            Some(Upstream::Apart { ahead, behind: number(behind.strip_prefix(b"-")?)? })
+        }
+        _ => Some(before),
+    }
+}
+
+fn letters(fields: &[u8]) -> Option<StatusKind> {
+    let known = |letter: u8| b".MTADRC".contains(&letter);
+    match fields {
+        [staged, unstaged, b' ', ..] if known(*staged) && known(*unstaged) => {
+            Some(StatusKind::Tracked { staged: *staged, unstaged: *unstaged })
+        }
+        _ => None,
+    }
+}
+
+/// What follows `count` fields; the last part of a record may hold spaces.
+fn nth_field(fields: &[u8], count: usize) -> Option<&[u8]> {
+    fields.splitn(count.checked_add(1)?, |&byte| byte == b' ').nth(count)
+}
+
+/// A field that ends in NUL, and what follows it.
+pub(super) fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    split(bytes, 0)
+}
+
+/// What comes before and after the first `separator`.
+pub(super) fn split(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|&byte| byte == separator)?;
+    let (before, after) = bytes.split_at_checked(at)?;
+    Some((before, after.get(1..)?))
+}
+
+/// A number in decimal digits; more than a `u64` holds is none.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
+}

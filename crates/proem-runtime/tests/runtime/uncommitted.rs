@@ -1,0 +1,217 @@
+//! Uncommitted changes, and what is said when they can't be found out.
+
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, time::Duration};
+
+use proem_agents::assemble::gathered::{Change, DiffStat, Gathered, Status, WorkTree};
+use proem_runtime::gather;
+
+use crate::fixture::{Fixture, assert_text, git_of, said};
+
+fn work_tree(gathered: &Gathered) -> &WorkTree {
+    git_of(gathered).work_tree.as_ref().unwrap()
+}
+
+fn changes(gathered: &Gathered) -> &[Change] {
+    work_tree(gathered).changes.as_ref().unwrap()
+}
+
+/// A path, what happened to it, and its lines.
+type Expected<'a> = (&'a str, Status, Option<(u64, u64)>);
+
+#[track_caller]
+fn assert_changes(gathered: &Gathered, expected: &[Expected<'_>]) {
+    let found = changes(gathered);
+    for (change, (path, status, lines)) in found.iter().zip(expected) {
+        assert_text(&change.path, path, "git/paths");
+        assert_eq!((change.status, change.lines), (*status, *lines), "{path}");
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+#[test]
+fn every_kind_of_change_is_counted() {
+    let fixture = Fixture::committed();
+    fixture.write("both", "1\n2\n");
+    fixture.write("gone", "1\n");
+    fixture.write("old name", "1\n2\n3\n4\n5\n6\n7\n8\n");
+    fixture.write("picture", b"\0\x01");
+    fixture.write("touched", b"\0\x02");
+    fixture.write("script", "");
+    fixture.commit("more");
+    fixture.write("both", "1\n2\n3\n");
+    fixture.git(&["add", "both"]);
+    fixture.write("both", "1\n3\n");
+    fs::remove_file(fixture.repo.join("gone")).unwrap();
+    fixture.git(&["mv", "old name", "new name"]);
+    fixture.write("picture", b"\0\x03");
+    fixture.write("added", "a\nb\n");
+    fixture.git(&["add", "added"]);
+    fixture.git(&["update-index", "--chmod=+x", "script"]);
+    // Another time without another content is no change.
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1);
+    fs::File::options().write(true).open(fixture.repo.join("touched")).unwrap().set_modified(long_ago).unwrap();
+    fixture.write("new/file", "x");
+    fixture.write("new/other", "x");
+    fixture.write(".gitignore", "ignored\n");
+    fixture.write("ignored", "x");
+    let index = fs::read(fixture.repo.join(".git/index")).unwrap();
+    let gathered = fixture.gather();
+    assert_eq!(fs::read(fixture.repo.join(".git/index")).unwrap(), index, "the index was written");
+    assert_changes(
+        &gathered,
+        &[
+            (".gitignore", Status::Untracked, None),
+            ("added", Status::Added, Some((2, 0))),
+            ("both", Status::Modified, Some((1, 1))),
+            ("gone", Status::Deleted, Some((0, 1))),
+            ("new name", Status::Renamed, Some((0, 0))),
+            ("new/file", Status::Untracked, None),
+            ("new/other", Status::Untracked, None),
+            ("picture", Status::Modified, None),
+            ("script", Status::Modified, Some((0, 0))),
+        ],
+    );
+    let found = work_tree(&gathered);
+    assert_eq!(found.staged, Some(DiffStat { files: 4, insertions: 3, deletions: 0, binary: 0 }));
+    assert_eq!(found.unstaged, Some(DiffStat { files: 4, insertions: 0, deletions: 2, binary: 1 }));
+    assert_eq!(found.untracked, Some(3));
+    assert_eq!(gathered.gaps, []);
+}
+
+#[test]
+fn before_the_first_commit_everything_staged_is_added() {
+    let fixture = Fixture::unborn();
+    fixture.write("a", "1\n2\n");
+    fixture.git(&["add", "a"]);
+    let gathered = fixture.gather();
+    assert_changes(&gathered, &[("a", Status::Added, Some((2, 0)))]);
+    assert_eq!(gathered.gaps, []);
+}
+
+#[test]
+fn a_conflict_belongs_to_neither_side() {
+    let fixture = Fixture::committed();
+    fixture.git(&["checkout", "-q", "-b", "other"]);
+    fixture.write("a.txt", "theirs\n");
+    fixture.commit("theirs");
+    fixture.git(&["checkout", "-q", "main"]);
+    fixture.write("a.txt", "ours\n");
+    fixture.commit("ours");
+    fixture.try_git(&["merge", "other"]);
+    let gathered = fixture.gather();
+    assert_changes(&gathered, &[("a.txt", Status::Unmerged, None)]);
+    assert_eq!(work_tree(&gathered).staged, Some(DiffStat::default()));
+    assert_eq!(work_tree(&gathered).unstaged, Some(DiffStat::default()));
+}
+
+#[test]
+fn a_file_that_became_a_link_changed_its_type() {
+    let fixture = Fixture::committed();
+    fs::remove_file(fixture.repo.join("a.txt")).unwrap();
+    crate::fixture::link("elsewhere", fixture.repo.join("a.txt"));
+    assert_changes(&fixture.gather(), &[("a.txt", Status::TypeChanged, Some((1, 1)))]);
+}
+
+#[test]
+fn names_are_what_they_are() {
+    let fixture = Fixture::committed();
+    let names = ["a\nb", "c\u{1b}[31m", "d\u{202e}cod.exe", "e\" 'f", "g\tz"];
+    for name in names {
+        fixture.write(name, "x");
+    }
+    fs::write(fixture.repo.join(OsStr::from_bytes(b"h\xff")), "x").unwrap();
+    let gathered = fixture.gather();
+    let expected: Vec<_> = names.into_iter().chain(["h\u{fffd}"]).map(|name| (name, Status::Untracked, None)).collect();
+    assert_changes(&gathered, &expected);
+    fixture.git(&["add", "-A"]);
+    let expected: Vec<_> = expected.into_iter().map(|(name, ..)| (name, Status::Added, Some((1, 0)))).collect();
+    assert_changes(&fixture.gather(), &expected);
+}
+
+#[test]
+fn paths_beyond_the_cap_are_counted_and_said() {
+    let fixture = Fixture::committed();
+    for n in 0..5 {
+        fixture.write(&format!("new{n}"), "x");
+    }
+    let mut options = fixture.options();
+    options.limits.paths = 2;
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    assert_changes(&gathered, &[("new0", Status::Untracked, None), ("new1", Status::Untracked, None)]);
+    assert_eq!(work_tree(&gathered).untracked, Some(5));
+    assert_eq!(said(&gathered.gaps), ["changed paths: only the first 2 of 5 are listed"]);
+}
+
+#[test]
+fn more_output_than_allowed_is_a_gap_and_no_number() {
+    let fixture = Fixture::committed();
+    for n in 0..100 {
+        fixture.write(&format!("{n:0>60}"), "x");
+    }
+    let mut options = fixture.options();
+    options.limits.output_bytes = 3000;
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    assert_eq!((work_tree(&gathered).untracked, changes(&gathered).len()), (None, 49));
+    let why = "untracked files: there are more than 49; list what needs no attention in `.gitignore`";
+    assert_eq!(said(&gathered.gaps), [why]);
+
+    fixture.git(&["add", "-A"]);
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    let found = work_tree(&gathered);
+    assert_eq!((found.staged, found.unstaged, found.untracked), (None, None, Some(0)));
+    assert_eq!(
+        said(&gathered.gaps),
+        [
+            "changed files: only the first 16 could be read; commit or revert some",
+            "staged lines: the list of changed files is not complete",
+            "unstaged lines: the list of changed files is not complete",
+        ]
+    );
+
+    options.limits.output_bytes = 60;
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    assert_eq!(work_tree(&gathered).changes, None);
+    let why =
+        "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; raise the limit";
+    assert_eq!(said(&gathered.gaps), [why]);
+}
+
+#[test]
+fn without_time_nothing_is_known_and_nothing_is_zero() {
+    let fixture = Fixture::committed();
+    let mut options = fixture.options();
+    options.limits.changes_time = Duration::ZERO;
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    assert!(git_of(&gathered).commit.is_some());
+    let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
+    assert_eq!(work_tree(&gathered), &nothing);
+    let time = "took longer than the 0 ms it may take; raise the limit, or ignore large folders in `.gitignore`";
+    assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: `git config` {time}")]);
+
+    options.limits.repository_time = Duration::ZERO;
+    fixture.write("AGENTS.md", "hello");
+    let gathered = gather(&fixture.repo, &options).unwrap();
+    assert_eq!((gathered.git, gathered.rule_files.len()), (None, 0));
+    assert_eq!(said(&gathered.gaps), [format!("repository, rule files and memories: `git rev-parse` {time}")]);
+}
+
+#[test]
+fn a_broken_index_is_a_gap() {
+    let fixture = Fixture::committed();
+    fixture.write(".git/index", "garbage");
+    fixture.write("AGENTS.md", "still read");
+    fixture.write(".proem/private/memory.jsonl", r#"{"text":"a","kind":"k"}"#);
+    let gathered = fixture.gather();
+    assert!(git_of(&gathered).commit.is_some());
+    assert_eq!(work_tree(&gathered).changes, None);
+    assert_eq!((gathered.rule_files.len(), gathered.memories.len()), (1, 0));
+    assert_eq!(
+        said(&gathered.gaps),
+        [
+            "upstream and changed files: `git status` failed with exit code 128; run it by hand to see why",
+            "untracked files: `git ls-files` failed with exit code 128; run it by hand to see why",
+            "memories and activity: `git ls-files` failed with exit code 128; run it by hand to see why",
+        ]
+    );
+    assert!(gathered.gaps[0].about.as_ref().unwrap().measure(|said| said.contains("index")));
+}
