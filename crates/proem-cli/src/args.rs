@@ -1,0 +1,259 @@
+//! The command line, as `--help` documents it.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Decides what a language model reads, and accounts for every token of it.
+#[derive(Debug, Parser)]
+#[command(name = "proem", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the prompt for a task in a repository
+    #[command(after_help = ASSEMBLE_EXAMPLES)]
+    Assemble(Assemble),
+    /// Look into the book of prompts, check it and lock its versions
+    #[command(subcommand, after_help = BOOK_EXAMPLES)]
+    Book(BookCommand),
+    /// Count the tokens of files
+    #[command(after_help = TOKENS_EXAMPLES)]
+    Tokens(Tokens),
+    /// Review and trust this project's files
+    #[command(after_help = TRUST_EXAMPLES, subcommand_precedence_over_arg = true)]
+    Trust(Trust),
+    /// Set a project up
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(Init),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a generated reference document
+    #[command(hide = true)]
+    Reference {
+        /// Which one
+        #[arg(value_enum)]
+        document: ReferenceDocument,
+    },
+}
+
+/// A reference document that only the binary can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReferenceDocument {
+    /// Every key of config.toml and proem.toml
+    Configuration,
+    /// The JSON Schema of `assemble --json`
+    AssembleSchema,
+}
+
+const ASSEMBLE_EXAMPLES: &str = "\
+Examples:
+  proem assemble \"fix the flaky parser test\"
+  proem assemble \"review this diff\" --explain
+  proem assemble \"add retries\" --format anthropic --model small > body.json
+  proem assemble --task-untrusted \"$ISSUE_TITLE\" --json     # in CI: somebody else wrote it
+  git log -1 --format=%s | proem assemble - --task-untrusted";
+
+const BOOK_EXAMPLES: &str = "\
+Examples:
+  proem book list
+  proem book show assemble/task
+  proem book check            # exit code 1 if something is wrong
+  proem book lock             # after a new version is finished";
+
+const TOKENS_EXAMPLES: &str = "\
+Examples:
+  proem tokens README.md src/*.rs
+  git diff | proem tokens -
+  proem tokens --model claude-haiku-4-5 --json prompt.md";
+
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  proem trust                       # show what changed in all files, ask once
+  proem trust AGENTS.md
+  proem trust --while-editing .proem/book
+  proem trust list
+  proem trust revoke AGENTS.md";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  proem init
+  proem init --from prompts/agent.md    # split an existing prompt and measure against it";
+
+/// How a mode is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Infer it from hints, the task's words and the work tree
+    Auto,
+    /// Find out and propose
+    Plan,
+    /// Make the change
+    Act,
+    /// Judge what is there
+    Review,
+}
+
+/// What the caller says about uncommitted changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GitChangesArg {
+    /// Look at the work tree
+    Auto,
+    /// There are some
+    Yes,
+    /// There are none that matter
+    No,
+}
+
+/// How the prompt is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One text under five headings
+    Text,
+    /// A body for Anthropic's Messages API
+    Anthropic,
+    /// A body for OpenAI's Chat Completions API
+    Openai,
+    /// The selection, the messages and the full account
+    Json,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Assemble {
+    /// What is to be done; `-` reads it from standard input
+    pub(crate) task: String,
+    /// How to work on it
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) mode: ModeArg,
+    /// A person takes part: plan, unless --mode says otherwise
+    #[arg(long)]
+    pub(crate) interactive: bool,
+    /// Whether there are uncommitted changes
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) git_changes: GitChangesArg,
+    /// The folder the task is about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Somebody else wrote the task: contain it
+    #[arg(long)]
+    pub(crate) task_untrusted: bool,
+    /// How to print the prompt
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Account for every token on standard error
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// The model or role to count, plan and encode for
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The most input tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// The version of the prompt, instead of the current one
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) prompt_version: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BookCommand {
+    /// List prompts and versions
+    #[command(after_help = "Example:\n  proem book list --json")]
+    List(BookPlace),
+    /// Print one prompt's file and what it uses
+    #[command(after_help = "Example:\n  proem book show assemble/task@1.0.0")]
+    Show {
+        /// `agent/name`, or `agent/name@version`
+        prompt: String,
+        #[command(flatten)]
+        place: BookPlace,
+    },
+    /// Write `book.lock`: from then on these versions are immutable
+    #[command(after_help = "Example:\n  proem book lock")]
+    Lock(BookPlace),
+    /// Look for what is wrong; exit code 1 if something is
+    #[command(after_help = "Example:\n  proem book check --book .proem/book")]
+    Check(BookPlace),
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct BookPlace {
+    /// The folder whose project's book is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// A folder that is a book, on its own
+    #[arg(long, value_name = "DIR", conflicts_with = "root")]
+    pub(crate) book: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Tokens {
+    /// Files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Count for this model or role only
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Trust {
+    /// Files to review; without any, all that Proem would read as trusted
+    pub(crate) files: Vec<PathBuf>,
+    /// The folder whose project is meant
+    #[arg(long, value_name = "DIR", default_value = ".", global = true)]
+    pub(crate) root: PathBuf,
+    /// Trust a file, or all files below a folder, until HEAD changes or a day has passed
+    #[arg(long, value_name = "PATH", conflicts_with = "files")]
+    pub(crate) while_editing: Option<PathBuf>,
+    /// The hash that was reviewed elsewhere; trusts one file without asking if it matches
+    #[arg(long, value_name = "HEX", requires = "files")]
+    pub(crate) sha256: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<TrustCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustCommand {
+    /// List files with their state
+    #[command(after_help = "Example:\n  proem trust list --json")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take trust back
+    #[command(after_help = "Example:\n  proem trust revoke AGENTS.md")]
+    Revoke {
+        /// The files
+        #[arg(required_unless_present = "all")]
+        files: Vec<PathBuf>,
+        /// Everything that was trusted in this repository
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Init {
+    /// The folder to set up
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// An existing prompt to split, and to measure against
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+}

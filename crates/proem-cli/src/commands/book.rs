@@ -1,0 +1,207 @@
+//! `proem book`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_engine::prompt::book::{Book, LockState, Version};
+use proem_engine::prompt::check::check;
+use proem_engine::prompt::origin::Origin;
+use proem_engine::tokens::OpenAi;
+use proem_guard::show;
+use proem_runtime::files::{self, Access};
+use proem_text::diagnostic::Severity;
+use proem_text::json;
+use serde_json::json;
+
+use crate::args::{BookCommand, BookPlace};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{BOOK, Project, Reading, read_book};
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, styled};
+
+pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
+    match command {
+        BookCommand::List(place) => list(place),
+        BookCommand::Show { prompt, place } => show_prompt(prompt, place),
+        BookCommand::Lock(place) => lock(place),
+        BookCommand::Check(place) => check_book(place),
+    }
+}
+
+/// The book that is meant: a folder on its own, or a project's with all that lies below it.
+fn open(place: &BookPlace) -> Result<Book, Failure> {
+    if let Some(folder) = &place.book {
+        let layer = read_book(folder, Origin::Project)?;
+        let layer = layer.ok_or_else(|| Failure::usage(format!("`{}` is not a folder", folder.display())))?;
+        return Ok(Book::new(vec![layer])?);
+    }
+    let project = Project::open(&place.root, &Places::find()?, Reading::All)?;
+    project.say();
+    project.book()
+}
+
+fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
+    let book = open(place)?;
+    let versions = book.versions()?;
+    if place.json {
+        let all: Vec<serde_json::Value> = versions.iter().map(|version| version_json(&book, version)).collect();
+        ui::data(&format!("{}\n", json::pretty(&json!(all))))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Folders of a project's book are named by whoever wrote the project.
+    let shown = |version: &Version| show::terminal_str(&version.prompt).into_string();
+    let longest = versions.iter().map(|version| shown(version).chars().count()).max().unwrap_or(0);
+    let widest = versions.iter().map(|version| origins(version).len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for version in &versions {
+        let current = if version.current { "current" } else { "" };
+        let state = match version.state {
+            LockState::Locked => styled(GREEN, &format!("{:8}", "locked")),
+            LockState::Unlocked => styled(YELLOW, &format!("{:8}", "unlocked")),
+            LockState::Edited => styled(RED, &format!("{:8}", "edited")),
+        };
+        let about = match book.prompt(&version.prompt, Some(&version.version)) {
+            Ok(prompt) => {
+                let strict = &prompt.file.strict;
+                let about = if version.current { strict.purpose.as_ref() } else { strict.changes.as_ref() };
+                show::terminal_str(about.map_or("", String::as_str)).into_string()
+            }
+            Err(_) => styled(RED, "can't be read; see `proem book check`"),
+        };
+        out.push_str(&format!(
+            "{:longest$}  {:9}  {current:7}  {state}  {:widest$}  {about}\n",
+            shown(version),
+            version.version,
+            origins(version)
+        ));
+    }
+    ui::listing(&out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who wrote the files of a version, lowest layer first.
+fn origins(version: &Version) -> String {
+    let mut origins: Vec<Origin> = version.files.iter().map(|(_, origin)| *origin).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    origins.iter().map(|origin| origin.as_str()).collect::<Vec<_>>().join("+")
+}
+
+fn version_json(book: &Book, version: &Version) -> serde_json::Value {
+    let files: Vec<serde_json::Value> =
+        version.files.iter().map(|(path, origin)| json!({ "path": path, "origin": origin })).collect();
+    let strict = book.prompt(&version.prompt, Some(&version.version)).ok().map(|prompt| prompt.file.strict);
+    json!({
+        "prompt": version.prompt,
+        "version": version.version,
+        "current": version.current,
+        "state": version.state,
+        "closure": version.closure,
+        "files": files,
+        "purpose": strict.as_ref().and_then(|strict| strict.purpose.clone()),
+        "changes": strict.as_ref().and_then(|strict| strict.changes.clone()),
+    })
+}
+
+fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
+    let book = open(place)?;
+    let (prompt, version) = match name.split_once('@') {
+        Some((prompt, version)) => (prompt, version.to_owned()),
+        None => (name, book.current(name)?),
+    };
+    let found = book.versions()?.into_iter().find(|v| v.prompt == prompt && v.version == version);
+    let Some(found) = found else {
+        // Reading it gives the error that lists what there is.
+        return Err(book
+            .prompt(prompt, Some(&version))
+            .map_or_else(Failure::from, |_| Failure::usage("no such version")));
+    };
+    if place.json {
+        ui::data(&format!("{}\n", json::pretty(&version_json(&book, &found))))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = String::new();
+    for (path, origin) in &found.files {
+        let text = book.file(path).map_or("", |(text, _)| text.as_str());
+        out.push_str(&format!("{}\n", styled(BOLD, &format!("── {} ({})", show::terminal_str(path), origin.as_str()))));
+        for line in text.lines() {
+            out.push_str(&format!("{}\n", show::terminal_str(line)));
+        }
+        out.push('\n');
+    }
+    let name = show::terminal_str(prompt);
+    out.push_str(&styled(DIM, &format!("{name}@{version}: {}, closure {}", found.state.as_str(), found.closure)));
+    out.push('\n');
+    ui::listing(&out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lock(place: &BookPlace) -> Result<ExitCode, Failure> {
+    let (book, folder, origin) = match &place.book {
+        Some(folder) => (open(place)?, folder.clone(), Origin::Project),
+        None => {
+            let project = Project::open(&place.root, &Places::find()?, Reading::All)?;
+            let Some(root) = &project.root else { return Err(Failure::usage("a bare repository has no book")) };
+            (project.book()?, root.join(BOOK), Origin::Project)
+        }
+    };
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("`{}` is not a folder; `proem init` makes one", folder.display())));
+    }
+    let errors = check(&book, &OpenAi::O200k)?.into_iter().filter(|r| r.severity == Severity::Error).count();
+    if errors > 0 {
+        return Err(Failure::finding(format!(
+            "the book has {}; mend what `proem book check` shows, then lock it",
+            counted(errors, "error")
+        )));
+    }
+    let text = book.lock(origin)?;
+    files::replace(&folder, Path::new("book.lock"), text.as_bytes(), Access::Shared)?;
+    let locked = text.lines().filter(|line| line.starts_with('"')).count();
+    ui::note(&format!(
+        "{} locked; a change to one of them needs a new version number from here on",
+        counted(locked, "version")
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
+    let book = open(place)?;
+    let remarks = check(&book, &OpenAi::O200k)?;
+    let errors = remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
+    let code = ExitCode::from(u8::from(errors > 0));
+    if place.json {
+        ui::data(&format!("{}\n", json::pretty(&json!({ "remarks": remarks, "errors": errors }))))?;
+        return Ok(code);
+    }
+    let mut out = String::new();
+    for remark in &remarks {
+        let style = if remark.severity == Severity::Error { RED } else { YELLOW };
+        let mut lines = remark.text.lines();
+        let first = lines.next().unwrap_or_default();
+        let first = first.strip_prefix("error: ").unwrap_or(first);
+        out.push_str(&format!(
+            "{} {}: {}\n",
+            styled(style, &format!("{}:", remark.severity.as_str())),
+            show::terminal_str(&remark.prompt),
+            show::terminal_str(first)
+        ));
+        for line in lines {
+            out.push_str(&format!("    {}\n", show::terminal_str(line)));
+        }
+    }
+    let warnings = remarks.len().saturating_sub(errors);
+    out.push_str(&format!(
+        "{} checked: {}, {}\n",
+        counted(book.versions()?.len(), "version"),
+        counted(errors, "error"),
+        counted(warnings, "warning")
+    ));
+    ui::listing(&out)?;
+    Ok(code)
+}
+
+/// `1 error`, `2 errors`.
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,171 @@
+//! The account of an assembly, for a person's eyes.
+
+use anstyle::Style;
+use proem_agents::assemble::Assembled;
+use proem_agents::assemble::gathered::Gathered;
+use proem_agents::assemble::output::UntrustedFile;
+use proem_engine::cache::CachePlan;
+use proem_engine::providers::Model;
+use proem_engine::report::{SectionReport, State};
+use proem_engine::section::Trust;
+use proem_engine::tokens::Exactness;
+use proem_guard::show;
+
+use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
+
+/// What an account is written from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Account<'a> {
+    pub(super) assembled: &'a Assembled,
+    pub(super) gathered: &'a Gathered,
+    pub(super) model: &'a Model,
+    pub(super) cache: &'a CachePlan,
+    pub(super) untrusted: &'a [UntrustedFile],
+}
+
+/// Cells of the longest bar.
+const BAR: usize = 28;
+/// The longest text about something from outside, in characters.
+const SHOWN: usize = 100;
+
+/// A table with a bar for each section, and a sentence for each decision.
+pub(super) fn explain(account: &Account<'_>) -> String {
+    let mut out = String::from("\n");
+    head(account, &mut out);
+    table(account, &mut out);
+    totals(account, &mut out);
+    decisions(account, &mut out);
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn head(account: &Account<'_>, out: &mut String) {
+    let (report, mode) = (&account.assembled.report, &account.assembled.mode);
+    let counted = match report.counter.exactness {
+        Exactness::Exact => format!("counted exactly by {}", report.counter.name),
+        Exactness::Estimate => format!("estimated as {}", report.counter.name),
+    };
+    let prompt = styled(BOLD, &format!("{} {}", report.prompt.name, report.prompt.version));
+    line(out, &format!("{prompt}  for {}, {counted}", account.model.name));
+    line(out, &format!("mode {}: {}", styled(BOLD, mode.mode.as_str()), show::terminal_str(&mode.reason)));
+    out.push('\n');
+}
+
+const fn colour(trust: Trust) -> Style {
+    match trust {
+        Trust::Constitution | Trust::Rules => GREEN,
+        Trust::Trusted => BLUE,
+        Trust::Untrusted => YELLOW,
+        Trust::Task => CYAN,
+    }
+}
+
+fn table(account: &Account<'_>, out: &mut String) {
+    let report = &account.assembled.report;
+    let longest = report.sections.iter().map(|section| section.name.chars().count()).max().unwrap_or(0).max(7);
+    let most = report.sections.iter().map(|section| section.tokens).max().unwrap_or(0);
+    line(out, &styled(DIM, &format!("{:longest$}  {:12}  {:7}  {:>7}", "section", "trust", "cache", "tokens")));
+    let assembly = &account.assembled.assembly;
+    for section in &report.sections {
+        line(out, &row(section, longest, most));
+        let boundary = assembly
+            .boundaries
+            .iter()
+            .find(|index| assembly.sections.get(**index).is_some_and(|s| s.name == section.name));
+        if let Some(index) = boundary {
+            let tokens = assembly.sections.get(..=*index).unwrap_or_default().iter().map(|s| s.tokens).sum::<usize>();
+            let planned = account.cache.breakpoints.iter().any(|breakpoint| breakpoint.after == *index);
+            let what = if planned { "breakpoint" } else { "stable up to here" };
+            line(
+                out,
+                &styled(DIM, &format!("{:┄<width$} {what}, {} tokens", "", grouped(tokens), width = longest + 32)),
+            );
+        }
+    }
+}
+
+fn row(section: &SectionReport, longest: usize, most: usize) -> String {
+    let style = colour(section.trust);
+    let name = styled(style, &format!("{:longest$}", section.name));
+    let facts = format!("{:12}  {:7}", section.trust.as_str(), section.cache.as_str());
+    match section.state {
+        State::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  nothing to say", section.name)),
+        State::Dropped => {
+            format!("{name}  {facts}        –  {}", styled(YELLOW, section.reason.as_deref().unwrap_or_default()))
+        }
+        State::Kept | State::Shrunk => {
+            let note =
+                section.reason.as_deref().map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
+            format!(
+                "{name}  {facts}  {:>7}  {}{note}",
+                grouped(section.tokens),
+                styled(style, &bar(section.tokens, most, BAR))
+            )
+        }
+    }
+}
+
+fn totals(account: &Account<'_>, out: &mut String) {
+    let totals = &account.assembled.report.totals;
+    let limit = totals.limit.map_or_else(
+        || "no limit".to_owned(),
+        |limit| format!("{} allowed", grouped(usize::try_from(limit).unwrap_or(usize::MAX))),
+    );
+    out.push('\n');
+    line(
+        out,
+        &format!(
+            "{} tokens ({limit}): {} stable, {} for this task; {} kept free for the answer",
+            styled(BOLD, &grouped(totals.tokens)),
+            grouped(totals.prefix),
+            grouped(totals.suffix),
+            grouped(totals.output)
+        ),
+    );
+    if let (Some(before), Some(saved)) = (totals.monolithic, totals.saved) {
+        let word = if saved < 0 { "more" } else { "fewer" };
+        let saved = usize::try_from(saved.unsigned_abs()).unwrap_or(usize::MAX);
+        let percent = saved.saturating_mul(100) / before.max(1);
+        let (saved, before) = (grouped(saved), grouped(before));
+        line(out, &format!("{saved} tokens {word} than the prompt it replaces ({before}; {percent} %)"));
+    }
+    let fit = &account.assembled.report.fit;
+    if fit.worth < fit.bound {
+        line(out, &format!("fit: {} of at most {} in priority × share kept", fit.worth, fit.bound));
+    }
+    line(out, &format!("cache: {}", account.cache.sentence()));
+}
+
+fn decisions(account: &Account<'_>, out: &mut String) {
+    let assembled = account.assembled;
+    for section in assembled.report.sections.iter().filter(|section| !section.neutralised.is_empty()) {
+        let kinds: Vec<String> = section.neutralised.iter().map(|(kind, count)| format!("{kind} × {count}")).collect();
+        line(out, &format!("neutralised in `{}`: {}", section.name, kinds.join(", ")));
+    }
+    let (memories, activity) = (&assembled.memories, &assembled.activity);
+    let instructing = memories.instructing.saturating_add(activity.instructing);
+    let unrelated = memories.unrelated.saturating_add(activity.unrelated);
+    let over = memories.over.saturating_add(activity.over);
+    if instructing.saturating_add(unrelated).saturating_add(over) > 0 {
+        line(
+            out,
+            &format!(
+                "memories and events left out: {instructing} that claim to instruct, {unrelated} that share no word with the task, {over} over the cap"
+            ),
+        );
+    }
+    assembled.left_out.iter().for_each(|text| line(out, &format!("left out: {}", show::terminal_str(text))));
+    for file in account.untrusted {
+        line(out, &format!("not trusted: {} ({})", show::terminal_str(&file.path), file.effect));
+    }
+    for gap in &account.gathered.gaps {
+        let about =
+            gap.about.as_ref().map(|about| format!(" [{}]", show::terminal_capped(about, SHOWN))).unwrap_or_default();
+        line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));
+    }
+    line(out, &styled(DIM, "degraded: no embedding model, so memories and events are picked by shared words"));
+}

@@ -1,0 +1,223 @@
+//! `proem init`: writes what a project lacks.
+//!
+//! Invariants: what is there is never changed and no link is followed; everything that could be in
+//! the way is looked at before the first file is written; what was written is trusted, and what was
+//! there already is not.
+
+mod config;
+mod import;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::origin::Origin;
+use proem_guard::show;
+use proem_runtime::files::{self, Access};
+use proem_runtime::{Environment, Error};
+
+use super::trust::candidates::{Candidate, Candidates, listed};
+use crate::args::Init;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{BOOK, CONFIG, head, locate, now};
+use crate::trust::TrustStore;
+use crate::ui::{self, DIM, GREEN, styled};
+use config::Values;
+use import::import;
+
+const QUESTION: &str = include_str!("init/question.prompt");
+const QUESTION_PATH: &str = "project/question/1.0.0.prompt";
+const MANIFEST: &str = "\
+# The version of each prompt that is used; without an entry, the newest.
+[current]
+\"project/question\" = \"1.0.0\"
+";
+const PRIVATE: &str = include_str!("init/private.md");
+
+/// A file that may be written.
+#[derive(Debug)]
+struct Planned {
+    path: String,
+    text: String,
+    why: &'static str,
+    access: Access,
+    /// Whether it is among what is read as trusted.
+    read_as_trusted: bool,
+}
+
+impl Planned {
+    fn trusted(path: impl Into<String>, text: impl Into<String>, why: &'static str) -> Self {
+        Self { read_as_trusted: true, ..Self::plain(path, text, why) }
+    }
+
+    fn plain(path: impl Into<String>, text: impl Into<String>, why: &'static str) -> Self {
+        Self { path: path.into(), text: text.into(), why, access: Access::Shared, read_as_trusted: false }
+    }
+
+    fn private(path: &str, text: &str, why: &'static str) -> Self {
+        Self { access: Access::Private, ..Self::plain(path, text, why) }
+    }
+}
+
+/// What became of the files.
+#[derive(Debug, Default)]
+struct Outcome {
+    written: Vec<Planned>,
+    kept: Vec<Planned>,
+}
+
+pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
+    let (root, key) = locate(&args.root, &Environment::inherited())?;
+    let shown = show::terminal_str(&args.root.display().to_string()).into_string();
+    let Some(root) = root else {
+        let problem =
+            format!("`{shown}` is in a bare repository, which has no place for files; run this in a work tree");
+        return Err(Failure::usage(problem));
+    };
+    // The store is opened first: if it can't be read, nothing should have been written.
+    let store = TrustStore::new(Places::find()?.state);
+    store.check()?;
+    let import = args.from.as_deref().map(import).transpose()?;
+    let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
+    let mut planned = vec![Planned::trusted(CONFIG, config::text(&values)?, "every key with its default")];
+    planned.extend(book(&root)?);
+    let account = import.map(|import| {
+        planned.extend(import.planned);
+        import.account
+    });
+    planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
+    planned.push(Planned::private(".proem/private/README.md", PRIVATE, "what may lie beside it, and who may read it"));
+    let outcome = write(&root, planned)?;
+    let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
+    let trusted: Vec<(String, Vec<u8>)> =
+        trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
+    if !trusted.is_empty() {
+        store
+            .trust(&key, &trusted)
+            .map_err(|e| Failure::outside(format!("the files were written and are not trusted yet: {e}")))?;
+    }
+    if outcome.written.iter().any(|file| file.path.starts_with(import::FOLDER)) {
+        ui::listing(&account.unwrap_or_default())?;
+    }
+    ui::listing(&told(&root, &outcome, &values))?;
+    ui::listing(&next(&root, &key, &store, &outcome)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files of a book with one example, as far as the project has none of its own.
+fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
+    let found = Candidates::read(root);
+    let own =
+        |candidate: &&Candidate| candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt");
+    let example = format!("{BOOK}/{QUESTION_PATH}");
+    let others = found.files.iter().filter(own).any(|file| file.path != example || file.text != QUESTION);
+    if others || found.refused.iter().any(|refused| refused.path.starts_with(BOOK)) {
+        // An example would be in the way of a book that is in use.
+        return Ok(Vec::new());
+    }
+    let mut files: BTreeMap<String, String> = [("book.toml", MANIFEST), (QUESTION_PATH, QUESTION)]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into();
+    let layer = files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
+    let lock = Book::new(vec![BookLayer { origin: Origin::Project, files: layer }])?.lock(Origin::Project)?;
+    files.insert("book.lock".into(), lock);
+    let why = |path: &str| match path {
+        "book.toml" => "which version of each prompt is used",
+        "book.lock" => "the hashes that make versions immutable",
+        _ => "an example of a prompt, to change or delete",
+    };
+    Ok(files.into_iter().map(|(path, text)| Planned::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())
+}
+
+/// Writes what is missing, after looking at what is there.
+fn write(root: &Path, planned: Vec<Planned>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let mut missing = Vec::new();
+    for file in planned {
+        match files::read_beneath(root, Path::new(&file.path), 0) {
+            Ok(None) => missing.push(file),
+            Ok(Some(_)) => outcome.kept.push(file),
+            Err(error @ (Error::Link { .. } | Error::NotRegular { .. })) => {
+                return Err(Failure::usage(format!("{error}; nothing was written")));
+            }
+            Err(error) => return Err(Failure::outside(format!("{error}; nothing was written"))),
+        }
+    }
+    for file in missing {
+        match files::write_new(root, Path::new(&file.path), file.text.as_bytes(), file.access) {
+            Ok(()) => outcome.written.push(file),
+            // Somebody else was faster.
+            Err(Error::Exists { .. }) => outcome.kept.push(file),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(outcome)
+}
+
+/// What was written and what was left alone, one line each.
+fn told(root: &Path, outcome: &Outcome, values: &Values) -> String {
+    let shown = show::terminal_str(&root.display().to_string());
+    let mut out = if outcome.written.is_empty() {
+        format!("nothing to do: everything is there in {shown}\n")
+    } else {
+        format!("wrote to {shown} and trusted:\n")
+    };
+    let all = outcome.written.iter().chain(&outcome.kept);
+    let width = all.map(|file| file.path.len()).max().unwrap_or(0);
+    for file in &outcome.written {
+        let not = if file.read_as_trusted { "" } else { " (needs no trust)" };
+        out.push_str(&format!(
+            "  {}  {}{}\n",
+            styled(GREEN, &format!("{:width$}", file.path)),
+            file.why,
+            styled(DIM, not)
+        ));
+    }
+    for file in &outcome.kept {
+        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "was there, left alone")));
+    }
+    let missing = if outcome.kept.iter().any(|file| file.path == CONFIG) { unset(root, values) } else { Values::new() };
+    if !missing.is_empty() {
+        out.push_str(&format!("\n{CONFIG} was there and is not changed; for the parts to be used, make it say\n\n"));
+        let lines = config::lines(&missing);
+        lines.lines().for_each(|line| out.push_str(&format!("    {line}\n").replace("    \n", "\n")));
+    }
+    out
+}
+
+/// Those values that the project's configuration doesn't have.
+fn unset(root: &Path, values: &Values) -> Values {
+    let found = Candidates::read(root);
+    let text = found.files.iter().find(|candidate| candidate.path == CONFIG).map_or("", |candidate| &candidate.text);
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let set = |name: &str| {
+        let mut keys = name.split('.');
+        let first = table.get(keys.next()?)?;
+        keys.try_fold(first, |value, key| value.get(key)).map(ToString::to_string)
+    };
+    values
+        .iter()
+        .filter(|(name, value)| set(name).as_ref() != Some(value))
+        .map(|(name, value)| (*name, value.clone()))
+        .collect()
+}
+
+/// What to do next.
+fn next(root: &Path, key: &str, store: &TrustStore, outcome: &Outcome) -> Result<String, Failure> {
+    let head = || head(root, &Environment::inherited());
+    let vouched = store.vouched(key, &root.to_string_lossy(), now(), head)?;
+    let candidates = Candidates::read(root);
+    let open = candidates.files.iter().filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
+    let open: Vec<&str> = open.map(|candidate| candidate.path.as_str()).collect();
+    let mut out = String::new();
+    if !open.is_empty() {
+        out.push_str(&format!("  proem trust    # not trusted yet: {}\n", listed(&open)));
+    }
+    if !outcome.written.is_empty() {
+        out.push_str("  proem assemble \"what does this project do?\" --explain\n");
+    }
+    Ok(if out.is_empty() { out } else { format!("\nnext:\n{out}") })
+}

@@ -1,0 +1,214 @@
+//! The text of a new `proem.toml`: every key with its meaning and default, from the types.
+//!
+//! Defaults are commented out. Written as values they would override the user's own
+//! configuration in this project, and stay when a later version has better ones.
+
+use std::collections::BTreeMap;
+
+use proem_agents::assemble::settings::Settings;
+use schemars::schema_for;
+use serde_json::Value as Json;
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Values by the full name of their key.
+pub(super) type Values = BTreeMap<&'static str, String>;
+
+const INTRODUCTION: &str = "\
+# What Proem does in this project. Keys that are commented out have the value of your own
+# configuration, or else the default that stands here.
+#
+# Whoever changes this file changes what your models are told, so a change counts only after you
+# trusted it with `proem trust`.
+";
+
+/// Values for keys without a default, to show their form.
+const FORMS: [(&str, &str); 16] = [
+    ("baseline", "\".proem/prompts/monolithic.md\""),
+    ("model", "\"small\""),
+    ("assemble.output_tokens", "4096"),
+    ("assemble.layers.constitution", "1000"),
+    ("assemble.layers.rules", "1000"),
+    ("assemble.layers.capabilities", "800"),
+    ("assemble.layers.task", "4000"),
+    ("assemble.modes.act.max_context_tokens", "6000"),
+    ("assemble.modes.act.max_skills", "3"),
+    ("assemble.modes.act.max_tools", "10"),
+    ("assemble.paths.constitution", "\".proem/prompts/constitution.md\""),
+    ("assemble.paths.rules", "\".proem/prompts/rules.md\""),
+    ("assemble.paths.rules_act", "\".proem/prompts/rules-act.md\""),
+    ("assemble.paths.rules_plan", "\".proem/prompts/rules-plan.md\""),
+    ("assemble.paths.rules_review", "\".proem/prompts/rules-review.md\""),
+    ("assemble.modes.act.tools", "[\"edit\", \"test\"]"),
+];
+
+/// The file, with `values` set.
+pub(super) fn text(values: &Values) -> Result<String, Failure> {
+    let root = schema_for!(Config).to_value();
+    let defaults = toml::Table::try_from(Settings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
+    let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
+    let mut writer = Writer { root: &root, values, out: INTRODUCTION.to_owned() };
+    writer.table("", &root, Some(&defaults));
+    Ok(writer.out)
+}
+
+/// The lines that set `values`, for a file that is there already.
+pub(super) fn lines(values: &Values) -> String {
+    let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, value) in values {
+        let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
+        tables.entry(table).or_default().push(format!("{key} = {value}\n"));
+    }
+    let tables = tables.into_iter().map(|(table, keys)| {
+        let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+        format!("{header}{}", keys.concat())
+    });
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+struct Writer<'w> {
+    root: &'w Json,
+    values: &'w Values,
+    out: String,
+}
+
+impl<'w> Writer<'w> {
+    /// Writes the keys of a table, then the tables inside it.
+    fn table(&mut self, name: &str, schema: &'w Json, defaults: Option<&toml::Table>) {
+        let mut tables = Vec::new();
+        for (key, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
+            let full = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+            let target = self.resolved(property);
+            let default = defaults.and_then(|defaults| defaults.get(key));
+            if target.get("properties").is_some() || target.get("propertyNames").is_some() {
+                tables.push((full, property, default.and_then(toml::Value::as_table)));
+            } else {
+                self.out.push('\n');
+                self.about(property);
+                self.key(&full, key, default);
+            }
+        }
+        for (full, property, default) in tables {
+            let target = self.resolved(property);
+            self.out.push('\n');
+            self.about(property);
+            match target
+                .get("additionalProperties")
+                .filter(|schema| schema.is_object())
+                .map(|schema| self.resolved(schema))
+            {
+                Some(of_each) if of_each.get("properties").is_some() => self.one_of_many(&full, target, of_each),
+                Some(_) => {
+                    self.out.push_str(&format!("[{full}]\n"));
+                    for (key, about) in names(target) {
+                        self.out.push_str(&format!("# {about}\n"));
+                        self.key(&format!("{full}.{key}"), key, None);
+                    }
+                }
+                None => {
+                    self.out.push_str(&format!("[{full}]\n"));
+                    self.table(&full, target, default);
+                }
+            }
+        }
+    }
+
+    /// Writes a table whose name is chosen, such as a mode's, for one name and commented out: an
+    /// empty one would mean something.
+    fn one_of_many(&mut self, full: &str, map: &'w Json, of_each: &'w Json) {
+        let all: Vec<&str> = names(map).map(|(key, _)| key).collect();
+        let name = format!("{full}.{}", all.last().copied().unwrap_or_default());
+        self.out.push_str(&format!("# One table for each of {}.\n#[{name}]\n", all.join(", ")));
+        for (key, property) in of_each.get("properties").and_then(Json::as_object).into_iter().flatten() {
+            self.about(property);
+            self.key(&format!("{name}.{key}"), key, None);
+        }
+    }
+
+    fn key(&mut self, full: &str, key: &str, default: Option<&toml::Value>) {
+        if let Some(value) = self.values.get(full) {
+            self.out.push_str(&format!("{key} = {value}\n"));
+            return;
+        }
+        let form = FORMS.iter().find(|(name, _)| *name == full).map(|(_, form)| (*form).to_owned());
+        let value = default.map(ToString::to_string).or(form).unwrap_or_else(|| "[]".to_owned());
+        self.out.push_str(&format!("#{key} = {value}\n"));
+    }
+
+    fn about(&mut self, schema: &Json) {
+        let text = schema.get("description").and_then(Json::as_str).unwrap_or_default();
+        text.lines().for_each(|line| self.out.push_str(&format!("# {line}\n")));
+    }
+
+    /// The schema behind a reference.
+    fn resolved(&self, schema: &'w Json) -> &'w Json {
+        let path = schema.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
+        path.and_then(|path| self.root.pointer(path)).unwrap_or(schema)
+    }
+}
+
+/// The keys that a map may have, with what each stands for.
+fn names(map: &Json) -> impl Iterator<Item = (&str, &str)> {
+    let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
+    names.into_iter().flatten().filter_map(|name| {
+        let about = name.get("description").and_then(Json::as_str).unwrap_or_default();
+        Some((name.get("const")?.as_str()?, about))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file with its commented keys and tables taken as written.
+    fn uncommented(text: &str) -> String {
+        let commented = |line: &str| {
+            line.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| !c.is_whitespace())).map(str::to_owned)
+        };
+        text.lines().map(|line| commented(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+    }
+
+    #[test]
+    fn a_new_file_says_the_defaults() {
+        let text = text(&Values::new()).unwrap();
+        assert_eq!(Config::parse("proem.toml", &text).unwrap(), Config::default());
+        let all: toml::Table = uncommented(&text).parse().unwrap();
+        Config::parse("proem.toml", &uncommented(&text)).unwrap();
+        let assemble = all["assemble"].as_table().unwrap();
+        for (key, value) in toml::Table::try_from(Settings::default()).unwrap() {
+            if !value.is_table() {
+                assert_eq!(assemble[&key], value, "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_is_forgotten() {
+        let text = uncommented(&text(&Values::new()).unwrap());
+        let schema = schema_for!(Config).to_value();
+        let mut tables: Vec<&Json> = schema["$defs"].as_object().unwrap().values().collect();
+        tables.push(&schema);
+        for key in tables.iter().filter_map(|table| table["properties"].as_object()).flat_map(|keys| keys.keys()) {
+            let table = format!(".{key}");
+            let found = text
+                .lines()
+                .any(|line| line.starts_with(&format!("{key} = ")) || (line.starts_with('[') && line.contains(&table)));
+            assert!(found || text.contains("[assemble]") && key == "assemble", "{key}");
+        }
+    }
+
+    #[test]
+    fn values_stand_where_they_belong() {
+        let values =
+            Values::from([("baseline", "\"b.md\"".to_owned()), ("assemble.paths.rules", "\"r.md\"".to_owned())]);
+        for text in [text(&values).unwrap(), lines(&values)] {
+            let config = Config::parse("proem.toml", &text).unwrap();
+            assert_eq!(
+                (config.baseline.as_deref(), config.assemble.paths.rules.as_deref()),
+                (Some("b.md"), Some("r.md"))
+            );
+        }
+        assert_eq!(lines(&values), "baseline = \"b.md\"\n\n[assemble.paths]\nrules = \"r.md\"\n");
+    }
+}

@@ -1,0 +1,28 @@
+//! What each command does.
+
+mod assemble;
+mod book;
+mod completions;
+mod explain;
+mod init;
+mod reference;
+mod tokens;
+mod trust;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+
+/// Runs the command that was given.
+pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+    match args.command {
+        Command::Assemble(args) => assemble::run(&args),
+        Command::Book(command) => book::run(&command),
+        Command::Tokens(args) => tokens::run(&args),
+        Command::Trust(args) => trust::run(&args),
+        Command::Init(args) => init::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Reference { document } => reference::run(document),
+    }
+}

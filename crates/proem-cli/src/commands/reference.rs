@@ -1,0 +1,168 @@
+//! `proem reference`, hidden: the texts below `docs/reference/` that only the binary knows.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+
+use proem_agents::assemble::output::Output;
+use proem_text::json;
+use schemars::schema_for;
+use serde_json::Value as Json;
+
+use crate::args::ReferenceDocument;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::ui;
+
+pub(super) fn run(document: ReferenceDocument) -> Result<ExitCode, Failure> {
+    ui::data(&match document {
+        ReferenceDocument::Configuration => configuration(),
+        ReferenceDocument::AssembleSchema => format!("{}\n", json::pretty(&schema_for!(Output).to_value())),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+Your configuration is the file `proem/config.toml` below `$XDG_CONFIG_HOME` (`~/.config` if that is
+not set). A repository may have a `proem.toml` at its root, with the same keys. Once you trust it
+with `proem trust`, its keys are laid over yours, table by table. Until then it may only restrict:
+its `max_context_tokens`, `max_tools`, `max_skills` and `max_memories` apply where they are lower
+than yours, and everything else in it is ignored.
+
+A key that isn't listed here is an error. A key without a default may be left out.
+";
+
+/// The end of the document.
+const EXAMPLE: &str = r#"model = "large"
+baseline = "old-prompt.md"
+
+[assemble]
+max_context_tokens = 6000
+tools = ["read", "search"]
+
+[assemble.paths]
+rules = "rules.md"
+
+[assemble.layers]
+capabilities = 800
+
+[assemble.modes.act]
+tools = ["edit", "test"]
+"#;
+
+/// A table of the configuration.
+struct Table<'s> {
+    /// Its name as TOML has it; empty for the top level.
+    name: String,
+    schema: &'s Json,
+}
+
+/// Every table of the configuration with its keys.
+fn configuration() -> String {
+    let root = schema_for!(Config).to_value();
+    let mut out = String::from(INTRODUCTION);
+    let mut tables = VecDeque::from([Table { name: String::new(), schema: &root }]);
+    while let Some(table) = tables.pop_front() {
+        let (heading, keys) = match table.name.as_str() {
+            "" => ("Top level".to_owned(), String::new()),
+            name => (format!("`[{name}]`"), sentence(table.schema)),
+        };
+        out.push_str(&format!("\n## {heading}\n\n"));
+        if !keys.is_empty() {
+            out.push_str(&format!("{keys}\n\n"));
+        }
+        out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+        tables.extend(rows(&root, &table, &mut out));
+    }
+    out.push_str(&format!("\n## Example\n\n```toml\n{EXAMPLE}```\n"));
+    out
+}
+
+/// Writes a row for each key; the tables among them.
+fn rows<'s>(root: &'s Json, table: &Table<'s>, out: &mut String) -> Vec<Table<'s>> {
+    let mut tables = Vec::new();
+    let properties = table.schema.get("properties").and_then(Json::as_object).into_iter().flatten();
+    for (key, value) in properties {
+        let target = resolved(root, value);
+        let name = if table.name.is_empty() { key.clone() } else { format!("{}.{key}", table.name) };
+        let of_any = target.get("additionalProperties").map(|schema| resolved(root, schema));
+        let (schema, name) = match of_any {
+            Some(schema) if is_table(schema) => {
+                (schema, format!("{name}.{}", key.trim_end_matches('s').to_uppercase()))
+            }
+            _ => (target, name),
+        };
+        if is_table(schema) {
+            let placeholder = name.rsplit('.').next().filter(|_| of_any.is_some_and(is_table));
+            let names = placeholder.map_or_else(String::new, |placeholder| {
+                let names: Vec<String> = names(target).map(|(name, _)| format!("`{name}`")).collect();
+                format!(" {placeholder} is one of {}.", names.join(", "))
+            });
+            out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", sentence(value)));
+            tables.push(Table { name, schema });
+        } else {
+            out.push_str(&format!("| `{key}` | {} |{}| {} |\n", kind(target), default(value), sentence(value)));
+        }
+    }
+    for (key, about) in names(table.schema) {
+        let kind = table.schema.get("additionalProperties").map(kind).unwrap_or_default();
+        out.push_str(&format!("| `{key}` | {kind} | | {about} |\n"));
+    }
+    tables
+}
+
+/// The schema behind a reference.
+fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+    let path = schema.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
+    path.and_then(|path| root.pointer(path)).unwrap_or(schema)
+}
+
+fn is_table(schema: &Json) -> bool {
+    schema.get("properties").is_some() || schema.get("propertyNames").is_some()
+}
+
+/// The keys that a map may have, with what each stands for.
+fn names(map: &Json) -> impl Iterator<Item = (&str, String)> {
+    let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
+    names.into_iter().flatten().filter_map(|name| Some((name.get("const")?.as_str()?, sentence(name))))
+}
+
+fn sentence(schema: &Json) -> String {
+    schema.get("description").and_then(Json::as_str).unwrap_or_default().replace('\n', " ")
+}
+
+/// What a value looks like.
+fn kind(schema: &Json) -> String {
+    let of = |name: &str| match name {
+        "string" => "text".to_owned(),
+        "integer" => "whole number".to_owned(),
+        "array" => format!("list of {}", schema.get("items").map(kind).unwrap_or_default()),
+        other => other.to_owned(),
+    };
+    match schema.get("type") {
+        Some(Json::String(name)) => of(name),
+        Some(Json::Array(names)) => {
+            names.iter().filter_map(Json::as_str).find(|name| *name != "null").map(of).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+fn default(schema: &Json) -> String {
+    match schema.get("default") {
+        None | Some(Json::Null) => " ".to_owned(),
+        Some(value) => format!(" `{}` ", json::compact(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_a_configuration() {
+        let config = Config::parse("config.toml", EXAMPLE).unwrap();
+        assert_eq!(config.model.as_deref(), Some("large"));
+    }
+}

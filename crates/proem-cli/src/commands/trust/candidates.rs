@@ -1,0 +1,277 @@
+//! Which of a project's files Proem would read as trusted, and what they hold.
+//!
+//! Invariants: no link is followed, and each file is read once; what is shown, hashed and trusted
+//! are the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use proem_agents::assemble::settings::Paths;
+use proem_guard::show;
+use proem_runtime::Error;
+use proem_runtime::files::{self, Content};
+
+use crate::failure::Failure;
+use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
+use crate::trust::{MAX_FILE_BYTES, hash};
+
+/// The most files below the book's folder that are looked at.
+const MAX_FILES: usize = 2000;
+/// The deepest folder below the book's folder that is looked at.
+const MAX_DEPTH: usize = 6;
+
+/// What trusting a file lets it do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The project's configuration.
+    Configuration,
+    /// Rules for whoever works in the repository.
+    RuleFile,
+    /// A part of the book.
+    Book,
+    /// It stands in for this part of the book.
+    StandsIn(&'static str),
+}
+
+/// A file that Proem would read as trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Relative to the project's root, `/` between folders.
+    pub(crate) path: String,
+    /// What trusting it lets it do.
+    pub(crate) uses: Vec<Use>,
+    /// Its text.
+    pub(crate) text: String,
+    /// SHA-256 of the text, hexadecimal.
+    pub(crate) hash: String,
+}
+
+/// Something that can't be trusted as it is, and why, in our words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) path: String,
+    pub(crate) why: String,
+}
+
+/// The files of a project that Proem would read as trusted.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Those that can be trusted, by path.
+    pub(crate) files: Vec<Candidate>,
+    /// Those that can't.
+    pub(crate) refused: Vec<Refused>,
+}
+
+impl Candidates {
+    /// Reads them.
+    pub(crate) fn read(root: &Path) -> Self {
+        let mut found = Self::default();
+        let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+        uses.insert(CONFIG.to_owned(), vec![Use::Configuration]);
+        for name in RULE_FILES {
+            uses.insert(name.to_owned(), vec![Use::RuleFile]);
+        }
+        for path in found.book_files(root) {
+            uses.entry(path).or_default().push(Use::Book);
+        }
+        let config = found.add(root, CONFIG, uses.remove(CONFIG).unwrap_or_default());
+        for (part, path) in config.map(|text| named_paths(&text)).unwrap_or_default() {
+            match plain(&path) {
+                Some(path) => uses.entry(path).or_default().push(Use::StandsIn(part)),
+                None => {
+                    found.refuse(&path, format!("`{CONFIG}` names it, and it is not a path below the project's root"));
+                }
+            }
+        }
+        for (path, uses) in uses {
+            found.add(root, &path, uses);
+        }
+        found.files.sort_by(|a, b| a.path.cmp(&b.path));
+        found.refused.sort_by(|a, b| a.path.cmp(&b.path));
+        found
+    }
+
+    /// The candidate with this path.
+    ///
+    /// # Errors
+    ///
+    /// Why it can't be trusted, with what can.
+    pub(crate) fn get(&self, path: &str) -> Result<&Candidate, Failure> {
+        if let Some(candidate) = self.files.iter().find(|candidate| candidate.path == path) {
+            return Ok(candidate);
+        }
+        let shown = show::terminal_str(path);
+        if let Some(refused) = self.refused.iter().find(|refused| refused.path == path) {
+            return Err(Failure::usage(format!("`{shown}` can't be trusted: {}", refused.why)));
+        }
+        if is_book_file(path) || path == CONFIG || RULE_FILES.contains(&path) {
+            return Err(Failure::usage(format!("`{shown}` is not there; check the path")));
+        }
+        Err(Failure::usage(format!("`{shown}` is not read as trusted, so there is nothing to trust; {}", self.known())))
+    }
+
+    /// What can be trusted, in words.
+    pub(crate) fn known(&self) -> String {
+        let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
+        let kinds = format!(
+            "what can be trusted is {CONFIG}, {}, the files of {BOOK}/ and what {CONFIG} names under [assemble.paths]",
+            RULE_FILES.join(", ")
+        );
+        if names.is_empty() {
+            return format!("{kinds}; there are none here");
+        }
+        format!("{kinds}; here: {}", listed(&names))
+    }
+
+    fn refuse(&mut self, path: &str, why: impl Into<String>) {
+        self.refused.push(Refused { path: path.to_owned(), why: why.into() });
+    }
+
+    /// Reads one file, if it is there; its text.
+    fn add(&mut self, root: &Path, path: &str, uses: Vec<Use>) -> Option<String> {
+        let bytes = match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES) {
+            Ok(None) => return None,
+            Ok(Some(Content::Whole(bytes))) => bytes,
+            Ok(Some(Content::Cut(_))) => {
+                self.refuse(
+                    path,
+                    format!("it is larger than the {MAX_FILE_BYTES} bytes that can be reviewed; split it"),
+                );
+                return None;
+            }
+            Err(error) => {
+                self.refuse(path, why_unread(&error, &root.join(path)));
+                return None;
+            }
+        };
+        let hash = hash(&bytes);
+        let Ok(text) = String::from_utf8(bytes) else {
+            self.refuse(path, "it is not UTF-8; save it as UTF-8");
+            return None;
+        };
+        self.files.push(Candidate { path: path.to_owned(), uses, text: text.clone(), hash });
+        Some(text)
+    }
+
+    /// The paths of the book's files.
+    fn book_files(&mut self, root: &Path) -> Vec<String> {
+        for folder in [".proem", BOOK] {
+            match root.join(folder).symlink_metadata() {
+                Ok(metadata) if metadata.is_dir() => {}
+                Ok(metadata) if metadata.is_symlink() => {
+                    self.refuse(
+                        folder,
+                        "it is a link, and links are not followed here; replace it by what it points at",
+                    );
+                    return Vec::new();
+                }
+                Ok(_) => {
+                    self.refuse(folder, "it is not a folder; move it away");
+                    return Vec::new();
+                }
+                Err(_) => return Vec::new(),
+            }
+        }
+        let mut paths = Vec::new();
+        self.book_folder(root, BOOK, 0, &mut paths);
+        paths
+    }
+
+    fn book_folder(&mut self, root: &Path, folder: &str, depth: usize, paths: &mut Vec<String>) {
+        let entries = match std::fs::read_dir(root.join(folder)) {
+            Ok(entries) => entries,
+            Err(error) => return self.refuse(folder, format!("it could not be read: {error}")),
+        };
+        for entry in entries.flatten() {
+            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                if depth < MAX_DEPTH {
+                    self.book_folder(root, &path, depth.saturating_add(1), paths);
+                } else {
+                    self.refuse(&path, "it lies too deep; the book has folders `agent/name`");
+                }
+            } else if entry.file_name().to_str().is_none() {
+                self.refuse(&path, "its name is not UTF-8; rename it");
+            } else if paths.len() >= MAX_FILES {
+                return self.refuse(BOOK, format!("it has more than {MAX_FILES} files; the others are left out"));
+            } else if is_book_file(&path) {
+                paths.push(path);
+            }
+        }
+    }
+}
+
+/// Whether the book reads a file with this path.
+pub(crate) fn is_book_file(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix(BOOK).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    [".prompt", ".json", ".yaml", ".toml", ".lock"].iter().any(|ending| rest.ends_with(ending))
+}
+
+/// Names, the first of them only if there are many.
+pub(crate) fn listed(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| show::terminal_str(name).into_string()).collect();
+    let more = names.len().saturating_sub(MOST);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+/// The path, relative to `root`, of what `file` means to somebody in `folder`.
+///
+/// # Errors
+///
+/// If it lies outside `root`, or its name is not UTF-8.
+pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, Failure> {
+    let shown = show::terminal_str(&file.display().to_string()).into_string();
+    let absolute = without_dots(&folder.join(file));
+    let relative = absolute.strip_prefix(root).map(Path::to_path_buf).ok().or_else(|| {
+        // An absolute path may lead to the project through a link.
+        let parent = std::fs::canonicalize(absolute.parent()?).ok()?;
+        parent.join(absolute.file_name()?).strip_prefix(root).map(Path::to_path_buf).ok()
+    });
+    let Some(relative) = relative else {
+        let root = show::terminal_str(&root.display().to_string()).into_string();
+        return Err(Failure::usage(format!(
+            "`{shown}` is outside the project `{root}`; name a file inside, or choose another --root"
+        )));
+    };
+    let Some(text) = relative.to_str() else {
+        return Err(Failure::usage(format!("the name `{shown}` is not UTF-8; rename it")));
+    };
+    Ok(text.to_owned())
+}
+
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => _ = out.pop(),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The files that stand in for parts of the book, as far as the configuration can be read.
+fn named_paths(text: &str) -> Vec<(&'static str, String)> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
+    let paths = table.get("assemble").and_then(|assemble| assemble.get("paths")).cloned();
+    let paths: Paths = paths.and_then(|paths| paths.try_into().ok()).unwrap_or_default();
+    paths.named().into_iter().map(|(part, path)| (part, path.to_owned())).collect()
+}
+
+fn why_unread(error: &Error, whole: &Path) -> String {
+    match error {
+        Error::Link { path } if path == whole => {
+            "it is a link, and links are not followed here; replace it by what it points at".into()
+        }
+        Error::Link { .. } => "a folder on the way to it is a link, and links are not followed here".into(),
+        Error::NotRegular { path, found, wanted } if path == whole => {
+            format!("it is {found}, not {wanted}; move it away")
+        }
+        Error::NotRegular { found, .. } => format!("what should be a folder on the way to it is {found}"),
+        Error::Io { source, .. } => format!("it could not be read: {source}"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,166 @@
+//! `proem trust list`
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use proem_guard::show;
+use proem_text::json;
+use serde_json::{Map, Value, json};
+
+use super::Place;
+use super::candidates::Candidates;
+use crate::failure::Failure;
+use crate::trust::Vouched;
+use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
+
+/// Whether a file is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// As it is.
+    Trusted,
+    /// Whatever it holds, until then.
+    Editing(i64),
+    /// An earlier version was.
+    Changed,
+    /// It never was.
+    Untrusted,
+    /// It was, and is not there.
+    Gone,
+    /// It can't be, for this reason.
+    Refused(String),
+}
+
+/// One line of the list.
+#[derive(Debug)]
+struct Entry {
+    state: State,
+    hash: Option<String>,
+}
+
+pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
+    let entries = entries(&Candidates::read(&place.root), &place.vouched);
+    if as_json {
+        let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();
+        let root = place.root.to_string_lossy();
+        ui::data(&format!("{}\n", json::pretty(&json!({ "files": files, "root": root }))))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if entries.is_empty() {
+        ui::aside("nothing here could be trusted\n");
+    }
+    let width = entries.values().map(|entry| words(&entry.state).chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (path, entry) in &entries {
+        let (state, style) = (words(&entry.state), style(&entry.state));
+        let gap = " ".repeat(width.saturating_sub(state.chars().count()));
+        let hash: String = entry.hash.as_deref().unwrap_or("-").chars().take(12).collect();
+        let path = show::terminal_str(path);
+        text.push_str(&format!("{}{gap}  {hash:12}  {path}", styled(style, &state)));
+        if let State::Refused(why) = &entry.state {
+            text.push_str(&format!(" ({why})"));
+        }
+        text.push('\n');
+    }
+    ui::listing(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entries(candidates: &Candidates, vouched: &Vouched) -> BTreeMap<String, Entry> {
+    let mut entries = BTreeMap::new();
+    for (path, _) in vouched.hashes() {
+        entries.insert(path.to_owned(), Entry { state: State::Gone, hash: None });
+    }
+    for editing in vouched.editing() {
+        entries.insert(editing.path.clone(), Entry { state: State::Editing(editing.until), hash: None });
+    }
+    for candidate in &candidates.files {
+        let state = match vouched.ends(&candidate.path) {
+            _ if vouched.has(&candidate.path, &candidate.hash) => State::Trusted,
+            Some(until) => State::Editing(until),
+            None if vouched.knows(&candidate.path) => State::Changed,
+            None => State::Untrusted,
+        };
+        entries.insert(candidate.path.clone(), Entry { state, hash: Some(candidate.hash.clone()) });
+    }
+    for refused in &candidates.refused {
+        entries.insert(refused.path.clone(), Entry { state: State::Refused(refused.why.clone()), hash: None });
+    }
+    entries
+}
+
+fn words(state: &State) -> String {
+    match state {
+        State::Trusted => "trusted".into(),
+        State::Editing(until) => format!("while editing until {}", utc(*until)),
+        State::Changed => "changed since".into(),
+        State::Untrusted => "not trusted".into(),
+        State::Gone => "not there".into(),
+        State::Refused(_) => "can't be trusted".into(),
+    }
+}
+
+const fn style(state: &State) -> anstyle::Style {
+    match state {
+        State::Trusted => GREEN,
+        State::Editing(_) | State::Changed => YELLOW,
+        State::Untrusted | State::Gone => DIM,
+        State::Refused(_) => RED,
+    }
+}
+
+fn to_json(path: &str, entry: &Entry) -> Value {
+    let mut fields = Map::new();
+    let state = match &entry.state {
+        State::Trusted => "trusted",
+        State::Editing(until) => {
+            fields.insert("until".into(), json!(until));
+            "editing"
+        }
+        State::Changed => "changed",
+        State::Untrusted => "untrusted",
+        State::Gone => "gone",
+        State::Refused(why) => {
+            fields.insert("why".into(), json!(why));
+            "refused"
+        }
+    };
+    fields.insert("path".into(), json!(path));
+    fields.insert("state".into(), json!(state));
+    fields.insert("sha256".into(), json!(entry.hash));
+    Value::Object(fields)
+}
+
+/// A time as a person reads it, to the minute.
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+pub(super) fn utc(seconds: i64) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let shifted = days.saturating_add(719_468);
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era.saturating_add(era.saturating_mul(400)).saturating_add(i64::from(month <= 2));
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_399, "2000-02-28 23:59 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_709_251_199, "2024-02-29 23:59 UTC"),
+            (4_102_444_800, "2100-01-01 00:00 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(utc(seconds), expected);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What a person sees of a file before deciding about it.
+//!
+//! The text is written by an attacker until it is trusted. Invariants: every line of it stands
+//! behind a mark and is shorter than a terminal is wide, so that it can't pass for a line of ours;
+//! it is escaped; what it would mean to trust it is said below it, in our words.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use proem_guard::show;
+use similar::{ChangeTag, TextDiff};
+
+use super::candidates::{Candidate, Refused, Use};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+
+/// The most lines of one file, or of its difference, that are shown.
+pub(crate) const MAX_LINES: usize = 400;
+
+/// The cells of text beside the mark. Eighty is the narrowest terminal in common use.
+const WIDTH: usize = 74;
+
+/// The mark of a line, and of what was too long for one.
+const MARK: &str = "│ ";
+const CONTINUED: &str = "┆ ";
+
+/// How long finding a difference may take before it becomes approximate.
+const DIFF_TIME: Duration = Duration::from_secs(1);
+
+/// What is known about earlier versions of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// It was never trusted.
+    New,
+    /// This was trusted last.
+    Trusted(String),
+    /// Something was, and no copy of it is left.
+    Lost,
+}
+
+/// A file with its history.
+#[derive(Debug)]
+pub(crate) struct Reviewed<'c> {
+    pub(crate) candidate: &'c Candidate,
+    pub(crate) before: Before,
+}
+
+/// All files, one below the other.
+pub(crate) fn review(files: &[Reviewed<'_>], refused: &[Refused]) -> String {
+    let mut out = String::new();
+    for (index, file) in files.iter().enumerate() {
+        let of = format!("{} of {}: ", index.saturating_add(1), files.len());
+        out.push_str(&one(&of, file));
+        out.push('\n');
+    }
+    for refused in refused {
+        out.push_str(&heading(&styled(YELLOW, "left out: "), &refused.path));
+        _ = writeln!(out, "  {}\n", refused.why);
+    }
+    out
+}
+
+fn one(of: &str, file: &Reviewed<'_>) -> String {
+    let candidate = file.candidate;
+    let mut out = heading(&styled(BOLD, of), &candidate.path);
+    let bytes = candidate.text.len();
+    let short: String = candidate.hash.chars().take(12).collect();
+    let state = match &file.before {
+        Before::New => "new: you never trusted it".to_owned(),
+        Before::Lost => {
+            "changed since you trusted it; the copy to compare with is gone, so all of it is shown".to_owned()
+        }
+        Before::Trusted(_) => "changed since you trusted it".to_owned(),
+    };
+    let noun = if bytes == 1 { "byte" } else { "bytes" };
+    _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", grouped(bytes));
+    let rows = match &file.before {
+        Before::Trusted(before) => difference(before, &candidate.text),
+        Before::New | Before::Lost => {
+            candidate.text.split_terminator('\n').flat_map(|line| rows("", line, None)).collect()
+        }
+    };
+    if bytes == 0 {
+        out.push_str("  it is empty\n");
+    }
+    for row in rows.iter().take(MAX_LINES) {
+        out.push_str(row);
+        out.push('\n');
+    }
+    let cut = rows.len().saturating_sub(MAX_LINES);
+    if cut > 0 {
+        let text = format!("NOT SHOWN: {} more lines; open the file to read them before you answer", grouped(cut));
+        _ = writeln!(out, "  {}", styled(RED, &text));
+    }
+    for usage in &candidate.uses {
+        _ = writeln!(out, "  If you trust it: {}.", meaning(usage, &candidate.path));
+    }
+    out
+}
+
+/// A path after words of ours; a long one goes on behind a mark.
+pub(super) fn heading(words: &str, path: &str) -> String {
+    let shown = show::terminal_str(path).into_string();
+    let mut parts = cut(&shown, WIDTH.saturating_sub(12)).into_iter();
+    let mut out = format!("{words}{}\n", styled(BOLD, &parts.next().unwrap_or_default()));
+    for part in parts {
+        _ = writeln!(out, "{CONTINUED}{}", styled(BOLD, &part));
+    }
+    out
+}
+
+/// What trusting a file lets it do.
+fn meaning(usage: &Use, path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match usage {
+        Use::Configuration => {
+            "it may set caps, tools, skills, the model, and which files stand in for constitution and rules".into()
+        }
+        Use::RuleFile => "it will be read as rules, which models are told to follow".into(),
+        Use::StandsIn(part) => {
+            format!("it stands in for the book's {part}, which models are told to follow in every task")
+        }
+        Use::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
+        Use::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
+        Use::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
+        Use::Book if name == "book.lock" => "it decides which versions of prompts count as finished".into(),
+        Use::Book => "it becomes part of the book, as a schema or cases of prompts".into(),
+    }
+}
+
+/// The difference between two texts, in the unified form.
+fn difference(before: &str, after: &str) -> Vec<String> {
+    // Only line feeds end lines here; `diff_lines` would cut at carriage returns too.
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_slices(&before, &after);
+    let mut out = Vec::new();
+    for hunk in diff.unified_diff().iter_hunks() {
+        out.push(format!("{MARK}{}", styled(DIM, &hunk.header().to_string())));
+        for change in hunk.iter_changes() {
+            let (sign, style) = match change.tag() {
+                ChangeTag::Equal => (" ", None),
+                ChangeTag::Delete => ("-", Some(RED)),
+                ChangeTag::Insert => ("+", Some(GREEN)),
+            };
+            let line = change.value();
+            out.extend(rows(sign, line.strip_suffix('\n').unwrap_or(line), style));
+            if !line.ends_with('\n') {
+                out.push(format!("{MARK}{}", styled(DIM, "(no line break at the end of the file)")));
+            }
+        }
+    }
+    out
+}
+
+/// One line of the text as rows of the screen.
+fn rows(sign: &str, line: &str, style: Option<anstyle::Style>) -> Vec<String> {
+    let shown = format!("{sign}{}", show::terminal_str(line));
+    let marked = |(index, part): (usize, String)| {
+        let mark = if index == 0 { MARK } else { CONTINUED };
+        match style {
+            _ if part.is_empty() => mark.trim_end().to_owned(),
+            Some(style) => format!("{mark}{}", styled(style, &part)),
+            None => format!("{mark}{part}"),
+        }
+    };
+    cut(&shown, WIDTH).into_iter().enumerate().map(marked).collect()
+}
+
+/// Cuts a text so that no part is wider than `width` cells; every character beyond ASCII is
+/// taken to be two wide.
+fn cut(text: &str, width: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut cells = 0usize;
+    for c in text.chars() {
+        let wide = if c.is_ascii() { 1 } else { 2 };
+        if cells.saturating_add(wide) > width {
+            parts.push(String::new());
+            cells = 0;
+        }
+        cells = cells.saturating_add(wide);
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! The catch-all for what a command can fail with, and its exit code.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use proem_engine::ErrorKind;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Finding,
+    Usage,
+    Outside,
+    Bug,
+}
+
+impl Failure {
+    /// A negative answer: exit code 1.
+    pub(crate) fn finding(text: impl Into<String>) -> Self {
+        Self { kind: Kind::Finding, text: text.into() }
+    }
+
+    /// Wrong arguments, configuration or files of the user's: exit code 2.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, text: text.into() }
+    }
+
+    /// Something outside failed: exit code 3.
+    pub(crate) fn outside(text: impl Into<String>) -> Self {
+        Self { kind: Kind::Outside, text: text.into() }
+    }
+
+    /// Something that can't happen did: exit code 70.
+    pub(crate) fn bug(what: &str, error: impl fmt::Display) -> Self {
+        let text = format!("{what}: {error}; this is a bug in Proem, please report it");
+        Self { kind: Kind::Bug, text }
+    }
+
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(match self.kind {
+            Kind::Finding => 1,
+            Kind::Usage => 2,
+            Kind::Outside => 3,
+            Kind::Bug => 70,
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<proem_engine::Error> for Failure {
+    fn from(error: proem_engine::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Render => Self::outside(error.to_string()),
+            _ => Self::usage(error.to_string()),
+        }
+    }
+}
+
+impl From<proem_runtime::Error> for Failure {
+    fn from(error: proem_runtime::Error) -> Self {
+        Self::outside(error.to_string())
+    }
+}
+
+impl From<proem_llm::Error> for Failure {
+    fn from(error: proem_llm::Error) -> Self {
+        Self::usage(error.to_string())
+    }
+}

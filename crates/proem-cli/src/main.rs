@@ -1,0 +1,37 @@
+//! The binary `proem`: reads arguments and configuration, prints, and exits.
+//!
+//! Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a
+//! finding or a negative answer, 2 usage or configuration, 3 something outside failed, 70 a bug.
+
+mod args;
+mod commands;
+mod config;
+mod failure;
+mod places;
+mod project;
+mod trust;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Args;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers; they go to standard output with code 0.
+            _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match commands::run(args) {
+        Ok(code) => code,
+        Err(failure) => {
+            ui::error(&failure);
+            failure.code()
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The project around a folder: its root, what this user trusts in it, its configuration and book.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use proem_agents::assemble::output::UntrustedFile;
+use proem_agents::assemble::settings::Settings;
+use proem_agents::assemble::{PROMPT, embedded_book};
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::origin::Origin;
+use proem_guard::show;
+use proem_runtime::files::{self, Content};
+use proem_runtime::git::{GitProgram, Place, StateLimits, discover, state};
+use proem_runtime::{Environment, TrustedFile};
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::trust::{MAX_FILE_BYTES, TrustStore, Vouched, hash};
+use crate::ui;
+
+/// The project's own configuration.
+pub(crate) const CONFIG: &str = "proem.toml";
+/// The folder of what is Proem's in a project.
+const OWN: &str = ".proem";
+/// The project's book.
+pub(crate) const BOOK: &str = ".proem/book";
+/// Files that ask to be read as rules.
+pub(crate) const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md"];
+
+/// How long git may take to say what HEAD is.
+const GIT_TIME: Duration = Duration::from_secs(2);
+/// The most files of one book.
+const MAX_BOOK_FILES: usize = 2000;
+/// The deepest folder of one book.
+const MAX_BOOK_DEPTH: usize = 6;
+
+/// Which files of a project's book are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Those that this user trusts: to run them.
+    Trusted,
+    /// All of them: to look at them.
+    All,
+}
+
+/// An opened project.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// Where its files are; `None` in a bare repository.
+    pub(crate) root: Option<PathBuf>,
+    /// What this user trusts in it.
+    pub(crate) vouched: Vouched,
+    /// The user's configuration with the project's laid over or, untrusted, restricting it.
+    pub(crate) config: Config,
+    /// The layers of the book, lowest first.
+    pub(crate) layers: Vec<BookLayer>,
+    /// Files that were not trusted, and what that changed.
+    pub(crate) untrusted: Vec<UntrustedFile>,
+    /// The caps that the project's configuration lowered although it is not trusted, in words.
+    lowered: String,
+    /// Notes for the user, one line each.
+    pub(crate) notes: Vec<String>,
+    /// The prompt that is measured against.
+    pub(crate) baseline: Option<String>,
+}
+
+/// Finds the root and the trust store's key of the project around `folder`.
+pub(crate) fn locate(folder: &Path, environment: &Environment) -> Result<(Option<PathBuf>, String), Failure> {
+    let shown = show::terminal_str(&folder.display().to_string());
+    let folder = std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!(
+            "`{shown}` is not a folder; --root takes the folder that the task is about"
+        )));
+    }
+    let git = GitProgram::find(environment)?;
+    Ok(match discover(&git, &folder, GIT_TIME)? {
+        Some(repository) => {
+            let key = repository.common_dir.to_string_lossy().into_owned();
+            let root = match repository.place {
+                Place::WorkTree(root) => Some(root),
+                Place::Bare => None,
+            };
+            (root, key)
+        }
+        None => (Some(folder.clone()), folder.to_string_lossy().into_owned()),
+    })
+}
+
+/// The commit that is checked out, if there is one.
+pub(crate) fn head(folder: &Path, environment: &Environment) -> Result<Option<String>, Failure> {
+    let git = GitProgram::find(environment)?;
+    let Some(repository) = discover(&git, folder, GIT_TIME)? else { return Ok(None) };
+    let limits = StateLimits { head: GIT_TIME, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
+    Ok(state(&git, &repository, &limits)?.git.commit)
+}
+
+/// A relative path with nothing but names in it, written the one way.
+pub(crate) fn plain(path: &str) -> Option<String> {
+    let components = Path::new(path).components();
+    let names: Option<Vec<&str>> = components
+        .map(|component| match component {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    names.filter(|names| !names.is_empty()).map(|names| names.join("/"))
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    i64::try_from(elapsed).unwrap_or(i64::MAX)
+}
+
+impl Project {
+    /// Opens the project around `folder`.
+    pub(crate) fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
+        let environment = Environment::inherited();
+        let (root, key) = locate(folder, &environment)?;
+        let shown = root.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+        let store = TrustStore::new(places.state.clone());
+        let vouched = store.vouched(&key, &shown, now(), || head(folder, &environment))?;
+        let user = Config::of_user(&places.config_file())?;
+        let mut project = Self {
+            root,
+            vouched,
+            config: Config::default(),
+            layers: vec![embedded_book()],
+            untrusted: Vec::new(),
+            lowered: String::new(),
+            notes: Vec::new(),
+            baseline: None,
+        };
+        let own = project.configure(user)?;
+        if let Some(layer) = read_book(&places.book(), Origin::User)? {
+            project.layers.push(layer);
+        }
+        project.read_own_book(reading)?;
+        project.read_configured(&own, places)?;
+        Ok(project)
+    }
+
+    /// The book, all layers laid over each other.
+    pub(crate) fn book(&self) -> Result<Book, Failure> {
+        Ok(Book::new(self.layers.clone())?)
+    }
+
+    /// The files that gathering may take as rules.
+    pub(crate) fn trusted_rules(&self) -> BTreeSet<TrustedFile> {
+        let mut trusted: BTreeSet<TrustedFile> = self
+            .vouched
+            .hashes()
+            .filter(|(path, _)| RULE_FILES.contains(path))
+            .map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() })
+            .collect();
+        for name in RULE_FILES.iter().filter(|name| self.vouched.while_editing(name)) {
+            if let Ok(Some(bytes)) = self.read(name) {
+                trusted.insert(TrustedFile { name: (*name).to_owned(), hash: hash(&bytes) });
+            }
+        }
+        trusted
+    }
+
+    /// The whole of one of the project's files; `None` if it isn't there.
+    pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(root) = &self.root else { return Ok(None) };
+        match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES)? {
+            Some(Content::Whole(bytes)) => Ok(Some(bytes)),
+            Some(Content::Cut(_)) => Err(Failure::usage(format!(
+                "`{}` is larger than the {MAX_FILE_BYTES} bytes that can be reviewed",
+                show::terminal_str(path)
+            ))),
+            None => Ok(None),
+        }
+    }
+
+    /// Lays the project's configuration over the user's; what the project's says, if it is trusted.
+    fn configure(&mut self, user: Config) -> Result<Config, Failure> {
+        self.config = user;
+        let bytes = match self.read(CONFIG) {
+            Ok(None) => return Ok(Config::default()),
+            Ok(Some(bytes)) => bytes,
+            Err(failure) => {
+                self.notes.push(format!("{CONFIG} is ignored: {failure}"));
+                return Ok(Config::default());
+            }
+        };
+        let trusted = self.vouched.covers(CONFIG, &hash(&bytes));
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if !trusted {
+            let lowered = text.parse::<toml::Table>().ok().map(|table| restrict(&mut self.config.assemble, &table));
+            let effect = match lowered {
+                None => "it is not valid TOML; ignored".to_owned(),
+                Some(lowered) if lowered.is_empty() => {
+                    "only its caps could apply, and none is lower; the rest is ignored".to_owned()
+                }
+                Some(lowered) => {
+                    self.lowered = lowered.join(", ");
+                    format!("{} applied; the rest is ignored", self.lowered)
+                }
+            };
+            self.distrust(CONFIG, effect);
+            return Ok(Config::default());
+        }
+        let own = Config::parse(CONFIG, &text)?;
+        let keys = text.parse::<toml::Table>().unwrap_or_default();
+        let base = toml::Table::try_from(&self.config).map_err(|e| Failure::bug("could not write TOML", e))?;
+        self.config = merge(base, keys).try_into().map_err(|e| Failure::usage(format!("{CONFIG}: {e}")))?;
+        Ok(own)
+    }
+
+    /// Adds a file to those that were not trusted, with what that changed.
+    pub(crate) fn distrust(&mut self, path: &str, effect: String) {
+        self.untrusted.push(UntrustedFile { path: path.to_owned(), effect });
+    }
+
+    fn read_own_book(&mut self, reading: Reading) -> Result<(), Failure> {
+        let Some(root) = self.root.clone() else { return Ok(()) };
+        let folder = |path: &str| root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !folder(OWN) || !folder(BOOK) {
+            return Ok(());
+        }
+        let mut layer = match read_book(&root.join(BOOK), Origin::Project) {
+            Ok(Some(layer)) => layer,
+            Ok(None) => return Ok(()),
+            // Whoever wrote the repository can't keep its prompts from being assembled.
+            Err(failure) if reading == Reading::Trusted => {
+                self.notes.push(format!("{BOOK} is ignored: {failure}"));
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
+        let untrusted: Vec<String> = layer
+            .files
+            .iter()
+            .filter(|(path, text)| !self.vouched.covers(&format!("{BOOK}/{path}"), &hash(text.as_str().as_bytes())))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in untrusted {
+            match reading {
+                Reading::Trusted => {
+                    layer.files.remove(&path);
+                    self.distrust(&format!("{BOOK}/{path}"), "not part of the book".into());
+                }
+                Reading::All => self.distrust(&format!("{BOOK}/{path}"), "shown, and not used by `assemble`".into()),
+            }
+        }
+        if !layer.files.is_empty() {
+            self.layers.push(layer);
+        }
+        Ok(())
+    }
+
+    /// Reads the files that configuration names instead of parts of the book.
+    ///
+    /// A path starts where the file is that names it: `own` is what the project's says.
+    fn read_configured(&mut self, own: &Config, places: &Places) -> Result<(), Failure> {
+        let mut layer_files = BTreeMap::new();
+        let own_names: BTreeSet<&str> = own.assemble.paths.named().into_iter().map(|(name, _)| name).collect();
+        for (name, path) in self.config.assemble.paths.clone().named() {
+            let named_by = if own_names.contains(name) { NamedBy::Project } else { NamedBy::User };
+            let wrong =
+                |failure: Failure| Failure::usage(format!("assemble.paths.{}: {failure}", name.replace('-', "_")));
+            match self.configured(path, named_by, places).map_err(wrong)? {
+                Some(text) => {
+                    layer_files.insert(format!("{PROMPT}/_{name}.prompt"), PartialText::Literal(text));
+                }
+                None => self.notes.push(format!(
+                    "`{}` is missing or not trusted; the book's own text is used for {name}",
+                    show::terminal_str(path)
+                )),
+            }
+        }
+        if !layer_files.is_empty() {
+            self.layers.push(BookLayer { origin: Origin::Configured, files: layer_files });
+        }
+        let Some(path) = self.config.baseline.clone() else { return Ok(()) };
+        let folder = match (&own.baseline, &self.root) {
+            (Some(_), Some(root)) => root,
+            _ => &places.config,
+        };
+        match files::read_beneath(folder, Path::new(&path), MAX_FILE_BYTES) {
+            Ok(Some(Content::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(_) => self.notes.push(format!(
+                "the baseline `{}` is missing or too large; savings are not computed",
+                show::terminal_str(&path)
+            )),
+            Err(error) => return Err(Failure::usage(format!("baseline: {error}"))),
+        }
+        Ok(())
+    }
+
+    /// The text of a file that configuration names; `None` if it is missing, too large or not trusted.
+    fn configured(&mut self, path: &str, named_by: NamedBy, places: &Places) -> Result<Option<String>, Failure> {
+        let folder = match (named_by, &self.root) {
+            (NamedBy::Project, Some(root)) => root,
+            _ => &places.config,
+        };
+        let Some(Content::Whole(bytes)) = files::read_beneath(folder, Path::new(path), MAX_FILE_BYTES)? else {
+            return Ok(None);
+        };
+        // A path may be spelled in several ways; trust is kept under the plain one.
+        let plain = plain(path).unwrap_or_else(|| path.to_owned());
+        if named_by == NamedBy::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
+            self.distrust(path, "the book's own text is used instead".into());
+            return Ok(None);
+        }
+        String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| Failure::usage(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
+    }
+
+    /// Prints the project's notes and one line about what was not trusted.
+    pub(crate) fn say(&self) {
+        self.notes.iter().for_each(|note| ui::note(note));
+        let name = |file: &UntrustedFile| {
+            let name = show::terminal_str(&file.path).into_string();
+            if file.path == CONFIG && !self.lowered.is_empty() {
+                format!("{name} (applied: {})", self.lowered)
+            } else {
+                name
+            }
+        };
+        let names: Vec<String> = self.untrusted.iter().map(name).collect();
+        if !names.is_empty() {
+            let more = names.len().saturating_sub(3);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let names: Vec<String> = names.into_iter().take(3).collect();
+            ui::note(&format!("not trusted: {}{more}; `proem trust` shows and asks", names.join(", ")));
+        }
+    }
+}
+
+/// Whose configuration names a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedBy {
+    User,
+    Project,
+}
+
+/// Lowers caps to those of an untrusted file; which ones, in words.
+fn restrict(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
+    let assemble = table.get("assemble").and_then(toml::Value::as_table);
+    let cap = |name: &str| usize::try_from(assemble?.get(name)?.as_integer()?).ok();
+    let before = settings.clone();
+    let mut other = Settings {
+        max_context_tokens: usize::MAX,
+        max_tools: usize::MAX,
+        max_skills: usize::MAX,
+        max_memories: usize::MAX,
+        ..Settings::default()
+    };
+    let mut lowered = Vec::new();
+    for (name, slot, current) in [
+        ("max_context_tokens", &mut other.max_context_tokens, before.max_context_tokens),
+        ("max_tools", &mut other.max_tools, before.max_tools),
+        ("max_skills", &mut other.max_skills, before.max_skills),
+        ("max_memories", &mut other.max_memories, before.max_memories),
+    ] {
+        if let Some(value) = cap(name) {
+            *slot = value;
+            if value < current {
+                lowered.push(format!("{name} = {value}"));
+            }
+        }
+    }
+    *settings = before.restricted_by(&other);
+    lowered
+}
+
+/// `over` laid over `base`, table by table.
+fn merge(mut base: toml::Table, over: toml::Table) -> toml::Table {
+    for (key, value) in over {
+        let merged = match (base.remove(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => toml::Value::Table(merge(base, over)),
+            (_, value) => value,
+        };
+        base.insert(key, merged);
+    }
+    base
+}
+
+/// Reads a folder as a book layer; `None` if there is no such folder.
+pub(crate) fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Failure> {
+    if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(None);
+    }
+    let mut layer = BookLayer { origin, files: BTreeMap::new() };
+    read_folder(folder, Path::new(""), 0, &mut layer)?;
+    Ok(Some(layer))
+}
+
+fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -> Result<(), Failure> {
+    let folder = book.join(below);
+    let shown = || show::terminal_str(&folder.display().to_string()).into_string();
+    let entries =
+        std::fs::read_dir(&folder).map_err(|e| Failure::outside(format!("could not read `{}`: {e}", shown())))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| Failure::outside(format!("could not read `{}`: {e}", shown())))?;
+        let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
+            continue;
+        };
+        let path = below.join(&name);
+        if kind.is_dir() && depth < MAX_BOOK_DEPTH {
+            read_folder(book, &path, depth.saturating_add(1), layer)?;
+            continue;
+        }
+        let known = [".prompt", ".json", ".yaml", ".toml", ".lock"].iter().any(|ending| name.ends_with(ending));
+        if !kind.is_file() || !known {
+            continue;
+        }
+        if layer.files.len() >= MAX_BOOK_FILES {
+            return Err(Failure::usage(format!("`{}` has more than {MAX_BOOK_FILES} files", shown())));
+        }
+        let shown = show::terminal_str(&path.display().to_string()).into_string();
+        let text = match files::read_beneath(book, &path, MAX_FILE_BYTES)? {
+            Some(Content::Whole(bytes)) => String::from_utf8(bytes)
+                .map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8; save it as UTF-8")))?,
+            Some(Content::Cut(_)) => {
+                return Err(Failure::usage(format!("`{shown}` is larger than {MAX_FILE_BYTES} bytes")));
+            }
+            None => continue,
+        };
+        let key = path.iter().filter_map(|part| part.to_str()).collect::<Vec<_>>().join("/");
+        layer.files.insert(key, PartialText::Template(text));
+    }
+    Ok(())
+}

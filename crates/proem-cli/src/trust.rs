@@ -1,0 +1,349 @@
+//! Which project files this user vouched for, by hash, kept in the user's state folder.
+//!
+//! Trust is a set of hashes for each repository (its common git folder) and path, so that
+//! switching branches asks nothing again. A copy of the last trusted bytes is kept, so that a
+//! review can show what changed since.
+//!
+//! Invariants: a store that can't be read is never overwritten; whoever changes it holds its lock,
+//! so of several processes none loses what another wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use proem_guard::show;
+use proem_runtime::Error;
+use proem_runtime::files::{self, Access, Content};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+const FILE: &str = "trust.json";
+const LOCK: &str = "trust.lock";
+const COPIES: &str = "trusted";
+const MAX_STORE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The largest file that can be trusted, in bytes; nobody reviews more at once.
+pub(crate) const MAX_FILE_BYTES: usize = 1024 * 1024;
+
+/// How long trust given while editing lasts, in seconds.
+pub(crate) const EDITING_SECONDS: i64 = 24 * 60 * 60;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    repositories: BTreeMap<String, Repository>,
+}
+
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Repository {
+    files: BTreeMap<String, Trusted>,
+    editing: Vec<Editing>,
+}
+
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trusted {
+    hashes: BTreeSet<String>,
+    last: String,
+}
+
+/// A file or folder that is trusted while it is being edited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Editing {
+    /// The work tree it is edited in; others of the same repository are not concerned.
+    pub(crate) root: String,
+    /// Relative to that root.
+    pub(crate) path: String,
+    /// The commit at which it began; none before the first commit.
+    pub(crate) head: Option<String>,
+    /// When it ends, in seconds since 1970.
+    pub(crate) until: i64,
+}
+
+impl Editing {
+    fn covers(&self, path: &str) -> bool {
+        path == self.path || path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+/// What this user vouched for in one repository.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Vouched {
+    files: BTreeMap<String, Trusted>,
+    editing: Vec<Editing>,
+}
+
+impl Vouched {
+    /// Whether exactly these bytes of `path` are trusted.
+    pub(crate) fn covers(&self, path: &str, hash: &str) -> bool {
+        self.has(path, hash) || self.while_editing(path)
+    }
+
+    /// Whether exactly these bytes of `path` were trusted, and not only while they are edited.
+    pub(crate) fn has(&self, path: &str, hash: &str) -> bool {
+        self.files.get(path).is_some_and(|trusted| trusted.hashes.contains(hash))
+    }
+
+    /// Whether `path` is trusted whatever it holds, for the time being.
+    pub(crate) fn while_editing(&self, path: &str) -> bool {
+        self.editing.iter().any(|editing| editing.covers(path))
+    }
+
+    /// When trust in `path` while it is edited ends at the latest.
+    pub(crate) fn ends(&self, path: &str) -> Option<i64> {
+        self.editing.iter().filter(|editing| editing.covers(path)).map(|editing| editing.until).max()
+    }
+
+    /// Whether any version of `path` was ever trusted.
+    pub(crate) fn knows(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// What is being edited.
+    pub(crate) fn editing(&self) -> &[Editing] {
+        &self.editing
+    }
+
+    /// The trusted paths and their hashes.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().flat_map(|(path, file)| file.hashes.iter().map(move |hash| (path.as_str(), hash.as_str())))
+    }
+}
+
+impl Editing {
+    /// Whether it began at this commit and isn't over.
+    fn lasts(&self, head: Option<&str>, now: i64) -> bool {
+        self.head.as_deref() == head && now < self.until
+    }
+}
+
+/// The trust store of this user.
+#[derive(Debug, Clone)]
+pub(crate) struct TrustStore {
+    folder: PathBuf,
+}
+
+impl TrustStore {
+    pub(crate) const fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// What was trusted in the repository called `key`, as far as the work tree `root` is concerned.
+    ///
+    /// Trust while editing that has ended is removed for good: it doesn't come back with its commit.
+    /// `head` is asked only if something is being edited there.
+    pub(crate) fn vouched(
+        &self,
+        key: &str,
+        root: &str,
+        now: i64,
+        head: impl FnOnce() -> Result<Option<String>, Failure>,
+    ) -> Result<Vouched, Failure> {
+        let repository = self.read()?.repositories.remove(key).unwrap_or_default();
+        let editing: Vec<Editing> = repository.editing.into_iter().filter(|editing| editing.root == root).collect();
+        if editing.is_empty() {
+            return Ok(Vouched { files: repository.files, editing });
+        }
+        let head = head()?;
+        let (live, over): (Vec<Editing>, Vec<Editing>) =
+            editing.into_iter().partition(|editing| editing.lasts(head.as_deref(), now));
+        if !over.is_empty() {
+            self.change(|stored| {
+                if let Some(repository) = stored.repositories.get_mut(key) {
+                    repository.editing.retain(|editing| !over.contains(editing));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Vouched { files: repository.files, editing: live })
+    }
+
+    /// Whether the store can be read; one that isn't there yet can.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.read().map(|_| ())
+    }
+
+    /// The bytes that were trusted last for a path, to show a difference against.
+    pub(crate) fn last(&self, vouched: &Vouched, path: &str) -> Option<Vec<u8>> {
+        let last = &vouched.files.get(path)?.last;
+        match files::read_beneath(&self.folder, &Path::new(COPIES).join(last), MAX_FILE_BYTES) {
+            Ok(Some(Content::Whole(bytes))) if hash(&bytes) == *last => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Trusts files with these bytes.
+    pub(crate) fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+        self.change(|stored| {
+            let repository = stored.repositories.entry(key.to_owned()).or_default();
+            for (path, bytes) in trusted {
+                let hash = hash(bytes);
+                files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, Access::Private)?;
+                let file = repository.files.entry(path.clone()).or_default();
+                file.hashes.insert(hash.clone());
+                file.last = hash;
+            }
+            Ok(())
+        })
+    }
+
+    /// Trusts a path while it is being edited.
+    pub(crate) fn edit(&self, key: &str, editing: &Editing) -> Result<(), Failure> {
+        self.change(|stored| {
+            let repository = stored.repositories.entry(key.to_owned()).or_default();
+            repository.editing.retain(|other| (&other.root, &other.path) != (&editing.root, &editing.path));
+            repository.editing.push(editing.clone());
+            Ok(())
+        })
+    }
+
+    /// Takes trust back; the paths that were trusted.
+    pub(crate) fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
+        let mut revoked = BTreeSet::new();
+        self.change(|stored| {
+            let Some(repository) = stored.repositories.get_mut(key) else { return Ok(()) };
+            repository.files.retain(|path, _| !wanted(path) || !revoked.insert(path.clone()));
+            repository.editing.retain(|editing| !wanted(&editing.path) || !revoked.insert(editing.path.clone()));
+            Ok(())
+        })?;
+        Ok(revoked.into_iter().collect())
+    }
+
+    fn read(&self) -> Result<Stored, Failure> {
+        let path = self.folder.join(FILE);
+        let shown = show::terminal_str(&path.display().to_string()).into_string();
+        let bytes = match files::read_regular(&path, MAX_STORE_BYTES)? {
+            None => return Ok(Stored { version: 1, ..Stored::default() }),
+            Some(Content::Whole(bytes)) => bytes,
+            Some(Content::Cut(_)) => {
+                let problem = format!("`{shown}` is larger than {MAX_STORE_BYTES} bytes; move it away and trust again");
+                return Err(Failure::usage(problem));
+            }
+        };
+        self.closed_to_others()?;
+        let stored: Stored = serde_json::from_slice(&bytes)
+            .map_err(|e| Failure::usage(format!("`{shown}` can't be read ({e}); move it away and trust again")))?;
+        if stored.version != 1 {
+            let version = stored.version;
+            return Err(Failure::usage(format!(
+                "`{shown}` was written by a newer Proem (version {version}); update Proem"
+            )));
+        }
+        Ok(stored)
+    }
+
+    /// Refuses a store that somebody else may have written to.
+    fn closed_to_others(&self) -> Result<(), Failure> {
+        for (path, wanted) in [(self.folder.clone(), "700"), (self.folder.join(FILE), "600")] {
+            let shown = show::terminal_str(&path.display().to_string()).into_string();
+            let metadata =
+                path.metadata().map_err(|e| Failure::outside(format!("could not look at `{shown}`: {e}")))?;
+            let mode = metadata.permissions().mode() & 0o777;
+            if mode & 0o022 != 0 {
+                let problem = format!("others may change `{shown}` (mode {mode:03o}); run `chmod {wanted} '{shown}'`");
+                return Err(Failure::usage(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads, changes and replaces the store while holding its lock.
+    fn change(&self, change: impl FnOnce(&mut Stored) -> Result<(), Failure>) -> Result<(), Failure> {
+        let _lock = self.lock()?;
+        let mut stored = self.read()?;
+        change(&mut stored)?;
+        let json = serde_json::to_value(&stored).map_err(|e| Failure::bug("could not write JSON", e))?;
+        let mut text = proem_text::json::pretty(&json);
+        text.push('\n');
+        files::replace(&self.folder, Path::new(FILE), text.as_bytes(), Access::Private)?;
+        self.remove_old_copies(&stored);
+        Ok(())
+    }
+
+    /// Takes the lock, which is free again when the file is closed.
+    fn lock(&self) -> Result<File, Failure> {
+        let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
+            return Err(Failure::usage("the state folder has no parent; set XDG_STATE_HOME"));
+        };
+        let failed = |doing: &'static str, path: &Path| {
+            let shown = show::terminal_str(&path.display().to_string()).into_string();
+            move |e: std::io::Error| Failure::outside(format!("could not {doing} `{shown}`: {e}"))
+        };
+        std::fs::create_dir_all(parent).map_err(failed("create", parent))?;
+        // The file stays, and is never replaced: all who lock it lock the same one.
+        match files::write_new(parent, &Path::new(name).join(LOCK), b"", Access::Private) {
+            Ok(()) | Err(Error::Exists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let path = self.folder.join(LOCK);
+        let lock = File::open(&path).map_err(failed("open", &path))?;
+        lock.lock().map_err(failed("lock", &path))?;
+        Ok(lock)
+    }
+
+    /// Removes copies that no difference will be shown against any more.
+    fn remove_old_copies(&self, stored: &Stored) {
+        let files = stored.repositories.values().flat_map(|repository| repository.files.values());
+        let wanted: BTreeSet<&str> = files.map(|file| file.last.as_str()).collect();
+        let Ok(copies) = std::fs::read_dir(self.folder.join(COPIES)) else { return };
+        for copy in copies.flatten() {
+            if copy.file_name().to_str().is_none_or(|name| !wanted.contains(name)) {
+                // What stays costs space only.
+                _ = std::fs::remove_file(copy.path());
+            }
+        }
+    }
+}
+
+/// SHA-256, hexadecimal.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn editing(head: Option<&str>, until: i64) -> Editing {
+        Editing { root: "/a".into(), path: ".proem/book".into(), head: head.map(str::to_owned), until }
+    }
+
+    #[test]
+    fn editing_ends_with_its_commit_or_its_time_and_stays_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        for (began, head, now, lasts) in [
+            (Some("a"), Some("a"), 99, true),
+            (Some("a"), Some("a"), 100, false),
+            (Some("a"), Some("b"), 1, false),
+            (Some("a"), None, 1, false),
+            (None, None, 99, true),
+            (None, Some("a"), 1, false),
+        ] {
+            let store = TrustStore::new(folder.path().join("proem"));
+            store.edit("key", &editing(began, 100)).unwrap();
+            let covers = |root: &str, head: Option<&str>, now: i64| {
+                let vouched = store.vouched("key", root, now, || Ok(head.map(str::to_owned))).unwrap();
+                vouched.covers(".proem/book/x.json", "0")
+            };
+            assert!(!covers("/b", head, now), "another work tree is not concerned");
+            assert_eq!(covers("/a", head, now), lasts, "{began:?} {head:?} {now}");
+            assert_eq!(covers("/a", began, 1), lasts, "{began:?} {head:?} {now}: what ended stays ended");
+        }
+    }
+
+    #[test]
+    fn a_folder_covers_what_is_below_it() {
+        let vouched = Vouched { files: BTreeMap::new(), editing: vec![editing(None, 1)] };
+        for (path, covered) in
+            [(".proem/book", true), (".proem/book/a/b", true), (".proem/bookish", false), (".proem", false)]
+        {
+            assert_eq!(vouched.while_editing(path), covered, "{path}");
+        }
+    }
+}

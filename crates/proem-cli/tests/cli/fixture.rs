@@ -1,0 +1,224 @@
+//! A user with a home of their own, a folder, and the binary run in it.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{self, DirBuilder, File, Permissions},
+    io::Write as _,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// Two folders and what holds them: `home` with all that is the user's, and `repo`.
+pub(crate) struct Fixture {
+    pub(crate) base: PathBuf,
+    pub(crate) repo: PathBuf,
+    variables: BTreeMap<OsString, OsString>,
+    _held: Held,
+}
+
+/// What keeps others out of a fixture's folders.
+enum Held {
+    Temporary { _folder: TempDir },
+    Locked { folder: PathBuf, _lock: File },
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Self::Locked { folder, .. } = self {
+            _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Sixty-four digits and a line break: the key of every fixture.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
+
+impl Fixture {
+    /// A folder that is no repository.
+    pub(crate) fn folder() -> Self {
+        let folder = TempDir::new().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        Self::within(base, Held::Temporary { _folder: folder })
+    }
+
+    /// A folder that has the same path in every run, so that every byte that depends on it is the
+    /// same. Whoever else wants it at the same time waits.
+    pub(crate) fn fixed(name: &str) -> Self {
+        let all = Path::new("/tmp/proem-golden");
+        DirBuilder::new().recursive(true).mode(0o700).create(all).unwrap();
+        let lock = File::create(all.join(format!("{name}.lock"))).unwrap();
+        lock.lock().unwrap();
+        let base = all.join(name);
+        _ = fs::remove_dir_all(&base);
+        DirBuilder::new().mode(0o700).create(&base).unwrap();
+        Self::within(base.clone(), Held::Locked { folder: base, _lock: lock })
+    }
+
+    fn within(base: PathBuf, held: Held) -> Self {
+        let repo = base.join("repo");
+        for folder in ["home", "config", "state", "repo"] {
+            DirBuilder::new().mode(0o700).create(base.join(folder)).unwrap();
+        }
+        fs::write(base.join("key"), KEY).unwrap();
+        fs::set_permissions(base.join("key"), Permissions::from_mode(0o600)).unwrap();
+        let mut fixture = Self { base, repo, variables: BTreeMap::new(), _held: held };
+        for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state")] {
+            fixture.set(name, fixture.base.join(folder));
+        }
+        fixture.set("PROEM_KEY_FILE", fixture.base.join("key"));
+        fixture.set("GIT_CONFIG_NOSYSTEM", "1");
+        fixture.set("GIT_CEILING_DIRECTORIES", fixture.base.clone());
+        fixture.set("PATH", std::env::var_os("PATH").unwrap());
+        fixture
+    }
+
+    /// A repository without a commit, on branch `main`.
+    pub(crate) fn unborn(mut self) -> Self {
+        self.repo = self.base.join("repo");
+        self.git(&["init", "-q", "-b", "main"]);
+        self
+    }
+
+    /// A repository with one commit of a small program.
+    pub(crate) fn committed(self) -> Self {
+        let fixture = self.unborn();
+        fixture.write("README.md", "# Clock\n\nTells the time.\n");
+        fixture.write("src/main.rs", "fn main() {\n    println!(\"noon\");\n}\n");
+        fixture.commit("tell the time");
+        fixture
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        write(&self.repo.join(path), content);
+    }
+
+    /// Writes below the user's configuration, `proem` in `XDG_CONFIG_HOME`.
+    pub(crate) fn configure(&self, path: &str, content: &str) {
+        write(&self.base.join("config/proem").join(path), content);
+    }
+
+    /// Runs plain git in `repo`; it must succeed.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.git_with(args, b"")
+    }
+
+    pub(crate) fn git_with(&self, args: &[&str], stdin: &[u8]) -> String {
+        let output = run(self.git_command().args(args), stdin);
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn git_command(&self) -> Command {
+        let mut command = self.command("git");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "Ann").env(format!("GIT_{who}_EMAIL"), "ann@example.org");
+            command.env(format!("GIT_{who}_DATE"), "2024-01-01T00:00:00Z");
+        }
+        command
+    }
+
+    pub(crate) fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.repo).env_clear().envs(&self.variables);
+        command
+    }
+
+    /// Runs the binary in `repo`.
+    pub(crate) fn proem(&self, args: &[&str]) -> Run {
+        self.proem_with(args, b"")
+    }
+
+    pub(crate) fn proem_with(&self, args: &[&str], stdin: &[u8]) -> Run {
+        let output = run(self.command(env!("CARGO_BIN_EXE_proem")).args(args), stdin);
+        let base = self.base.to_str().unwrap().to_owned();
+        Run { args: args.iter().map(|&arg| arg.to_owned()).collect(), base, output }
+    }
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn run(command: &mut Command, stdin: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Whoever doesn't read its input may be gone already.
+    _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
+}
+
+/// What came of running the binary.
+pub(crate) struct Run {
+    args: Vec<String>,
+    base: String,
+    output: Output,
+}
+
+impl Run {
+    pub(crate) fn code(&self) -> i32 {
+        self.output.status.code().unwrap()
+    }
+
+    pub(crate) fn stdout(&self) -> &str {
+        std::str::from_utf8(&self.output.stdout).unwrap()
+    }
+
+    pub(crate) fn stderr(&self) -> &str {
+        std::str::from_utf8(&self.output.stderr).unwrap()
+    }
+
+    /// Standard output as JSON; the run must have succeeded.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code(), 0, "{:?}: {}", self.args, self.stderr());
+        serde_json::from_str(self.stdout()).unwrap()
+    }
+
+    /// Standard output of a run that succeeded.
+    #[track_caller]
+    pub(crate) fn answer(&self) -> &str {
+        assert_eq!(self.code(), 0, "{:?}: {}", self.args, self.stderr());
+        self.stdout()
+    }
+
+    /// Command, exit code, standard error and, unless it is long, standard output.
+    pub(crate) fn transcript(&self) -> String {
+        let (stdout, stderr) = (self.redacted(self.stdout()), self.redacted(self.stderr()));
+        let stdout = match stdout.lines().count() {
+            0 => "nothing\n".to_owned(),
+            1..=24 => stdout,
+            n => format!("{n} lines\n"),
+        };
+        let stderr = if stderr.is_empty() { "nothing\n".to_owned() } else { stderr };
+        let words: Vec<String> = self.args.iter().map(|arg| word(arg)).collect();
+        let command = self.redacted(&words.join(" "));
+        format!(
+            "$ proem {command}\n── exit code {}\n── standard output\n{stdout}── standard error\n{stderr}",
+            self.code()
+        )
+    }
+
+    /// A text with the fixture's folder blanked.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        text.replace(&self.base, "[base]")
+    }
+}
+
+/// An argument as one types it.
+fn word(arg: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:=".contains(c);
+    if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }
+}

@@ -1,0 +1,28 @@
+//! The binary as its users meet it: arguments in, both outputs and the exit code out.
+//!
+//! Every run has a home, a configuration and a key of its own; git runs with fixed names and
+//! dates. Snapshots are read like a terminal session: they are the documents of what is printed.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
+
+/// Compares a text with the snapshot named after the test.
+macro_rules! snapshot {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+    ($name:expr, $text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($name, $text) })
+    };
+}
+
+mod assemble;
+mod book;
+mod fixture;
+mod golden;
+mod hostile;
+mod schema;
+mod tokens;
