@@ -1,0 +1,129 @@
+//! The project's automation: one command that says whether a change is ready.
+//!
+//! `cargo xtask check` runs every step in order and stops at the first that fails; `tidy` holds
+//! the rules that neither the compiler nor clippy knows. This crate depends on nothing in the
+//! workspace, so it builds, and speaks, when the workspace doesn't.
+
+mod steps;
+mod tidy;
+
+use std::{
+    env,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+const USAGE: &str = "\
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  check   format, lints, tests and tidy, in this order; stops at the first that fails
+  tidy    the project's own rules: code map, dependencies, licences, file sizes, wording
+  docs    writes the reference documents anew from the program's own help
+
+Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could not be run.
+";
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Check,
+    Tidy,
+    Docs,
+    Help,
+}
+
+/// Why a command did not end well.
+#[derive(Debug)]
+enum Failure {
+    /// Something was found; it has been reported.
+    Found,
+    /// A tool or a file could not be used.
+    Outside(String),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let command = match parse(&arguments) {
+        Ok(command) => command,
+        Err(problem) => {
+            complain(&format!("{problem}\n\n{USAGE}"));
+            return ExitCode::from(2);
+        }
+    };
+    let root = root();
+    let result = match command {
+        Command::Check => steps::check(&root),
+        Command::Tidy => tidy::run(&root),
+        Command::Docs => steps::docs(&root),
+        Command::Help => {
+            say(USAGE);
+            Ok(())
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Found) => ExitCode::from(1),
+        Err(Failure::Outside(problem)) => {
+            complain(&format!("error: {problem}\n"));
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Command, String> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => Ok(Command::Check),
+        ["tidy"] => Ok(Command::Tidy),
+        ["docs"] => Ok(Command::Docs),
+        ["--help" | "-h" | "help"] => Ok(Command::Help),
+        [] => Err("error: no command given".to_owned()),
+        ["check" | "tidy" | "docs", extra, ..] => Err(format!("error: unexpected argument `{extra}`")),
+        [unknown, ..] => Err(format!("error: unknown command `{unknown}`")),
+    }
+}
+
+/// The workspace's folder: cargo names this crate's folder when it runs the binary.
+fn root() -> PathBuf {
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.ancestors().nth(2).map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+/// Writes to stdout. A closed pipe is the reader's choice, not an error.
+fn say(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+/// Writes to stderr.
+fn complain(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_command_line() {
+        for (line, expected) in [
+            ("check", Ok(Command::Check)),
+            ("tidy", Ok(Command::Tidy)),
+            ("docs", Ok(Command::Docs)),
+            ("--help", Ok(Command::Help)),
+            ("-h", Ok(Command::Help)),
+            ("", Err("error: no command given".to_owned())),
+            ("chek", Err("error: unknown command `chek`".to_owned())),
+            ("tidy --fast", Err("error: unexpected argument `--fast`".to_owned())),
+        ] {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(parse(&arguments), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("crates/xtask/Cargo.toml").is_file());
+    }
+}

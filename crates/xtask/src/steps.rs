@@ -1,0 +1,148 @@
+//! The steps of `cargo xtask check`, in the order in which they fail fastest.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crate::{Failure, complain, say, tidy};
+
+/// One run of cargo.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "format", arguments: &["fmt", "--all", "--check"] },
+    Step { name: "lints", arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"] },
+    Step { name: "tests", arguments: &["test", "--workspace", "--locked"] },
+];
+
+const REFERENCE: Step = Step {
+    name: "docs",
+    arguments: &[
+        "test",
+        "--locked",
+        "-p",
+        "proem-cli",
+        "-p",
+        "proem-agents",
+        "--test",
+        "reference",
+        "--test",
+        "assemble",
+    ],
+};
+
+/// The variable that makes tests write the reference documents and the shipped book's lock instead
+/// of comparing them.
+const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
+
+/// Runs every step and stops at the first that fails.
+pub(crate) fn check(root: &Path) -> Result<(), Failure> {
+    let start = Instant::now();
+    for step in STEPS {
+        run(root, step, &[])?;
+    }
+    timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
+    Ok(())
+}
+
+/// Writes the reference documents anew.
+pub(crate) fn docs(root: &Path) -> Result<(), Failure> {
+    run(root, &REFERENCE, &[(UPDATE_REFERENCE, "1")])
+}
+
+fn run(root: &Path, step: &Step, variables: &[(&str, &str)]) -> Result<(), Failure> {
+    timed(step.name, &repeat(step, variables), || {
+        let status = Command::new(cargo())
+            .args(step.arguments)
+            .current_dir(root)
+            .envs(variables.iter().copied())
+            .status()
+            .map_err(|error| Failure::Outside(format!("could not run cargo: {error}")))?;
+        if status.success() { Ok(()) } else { Err(Failure::Found) }
+    })
+}
+
+fn timed(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let start = Instant::now();
+    let result = work();
+    let line = outcome(name, repeat, start.elapsed(), &result);
+    if result.is_ok() {
+        say(&line);
+    } else {
+        complain(&line);
+    }
+    result
+}
+
+/// One line on how a step ended.
+fn outcome(name: &str, repeat: &str, duration: Duration, result: &Result<(), Failure>) -> String {
+    match result {
+        Ok(()) => format!("{name}: passed in {}\n", seconds(duration)),
+        Err(Failure::Found) => format!("{name}: failed after {}; repeat with `{repeat}`\n", seconds(duration)),
+        Err(Failure::Outside(_)) => format!("{name}: could not run; repeat with `{repeat}`\n"),
+    }
+}
+
+/// The command line that repeats one step.
+fn repeat(step: &Step, variables: &[(&str, &str)]) -> String {
+    let mut words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    words.push("cargo".to_owned());
+    words.extend(step.arguments.iter().map(|&argument| argument.to_owned()));
+    words.join(" ")
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// The cargo that runs this program, so that one toolchain does everything.
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_how_to_repeat_a_step() {
+        let lines: Vec<String> = STEPS.iter().map(|step| repeat(step, &[])).collect();
+        assert_eq!(
+            lines,
+            [
+                "cargo fmt --all --check",
+                "cargo clippy --workspace --all-targets --locked -- -D warnings",
+                "cargo test --workspace --locked",
+            ]
+        );
+        assert_eq!(
+            repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents --test reference --test assemble"
+        );
+    }
+
+    #[test]
+    fn one_line_says_how_a_step_ended() {
+        for (result, expected) in [
+            (Ok(()), "tidy: passed in 2.0 s\n"),
+            (Err(Failure::Found), "tidy: failed after 2.0 s; repeat with `cargo xtask tidy`\n"),
+            (Err(Failure::Outside("no cargo".to_owned())), "tidy: could not run; repeat with `cargo xtask tidy`\n"),
+        ] {
+            assert_eq!(outcome("tidy", "cargo xtask tidy", Duration::from_secs(2), &result), expected);
+        }
+    }
+
+    #[test]
+    fn durations_have_one_decimal() {
+        assert_eq!(seconds(Duration::from_millis(1250)), "1.2 s");
+        assert_eq!(seconds(Duration::ZERO), "0.0 s");
+    }
+}

@@ -1,0 +1,162 @@
+//! Dependencies between the workspace's crates follow the drawing in `ARCHITECTURE.md`.
+//!
+//! An arrow points at what may be depended on; anything reachable may be used directly, nothing
+//! else. What a test needs is exempt, except that a pure crate's tests don't reach upwards either.
+
+use std::collections::BTreeSet;
+
+use super::{
+    finding::Finding,
+    graph::{Graph, Kind, Member},
+    tree::Tree,
+};
+
+/// The arrows of the drawing.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("proem-cli", &["proem-server"]),
+    ("proem-server", &["proem-runtime"]),
+    ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
+    ("proem-store", &["proem-agents"]),
+    ("proem-llm", &["proem-engine"]),
+    ("proem-embed", &["proem-engine"]),
+    ("proem-agents", &["proem-engine", "proem-lisp", "proem-risk"]),
+    ("proem-engine", &["proem-guard"]),
+    ("proem-guard", &["proem-score", "proem-text"]),
+    ("proem-lisp", &["proem-text"]),
+    ("proem-risk", &["proem-score", "proem-text"]),
+    ("proem-imports", &[]),
+    ("proem-score", &[]),
+    ("proem-text", &[]),
+    ("xtask", &[]),
+];
+
+/// The crates that read no clock, environment, file, socket, process or random source.
+pub(crate) const PURE: &[&str] = &[
+    "proem-agents",
+    "proem-embed",
+    "proem-engine",
+    "proem-guard",
+    "proem-lisp",
+    "proem-risk",
+    "proem-score",
+    "proem-text",
+];
+
+/// Compares every member's manifest with the drawing.
+pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for member in &graph.members {
+        match reachable(&member.name) {
+            Some(reachable) => findings.extend(check_member(tree, graph, member, &reachable)),
+            None => findings.push(Finding::in_file(
+                &manifest(&member.name),
+                format!("`{}` is not in the drawing of dependencies", member.name),
+                "draw it in ARCHITECTURE.md and in crates/xtask/src/tidy/drawing.rs",
+            )),
+        }
+    }
+    findings
+}
+
+fn check_member(tree: &Tree, graph: &Graph, member: &Member, reachable: &BTreeSet<&str>) -> Vec<Finding> {
+    let pure = PURE.contains(&member.name.as_str());
+    member
+        .dependencies
+        .iter()
+        .filter(|dependency| dependency.kind != Kind::Dev || pure)
+        .filter(|dependency| graph.is_member(&dependency.name) && !reachable.contains(dependency.name.as_str()))
+        .map(|dependency| {
+            let what = if dependency.kind == Kind::Dev { "tests of" } else { "crate" };
+            Finding::in_file(
+                &manifest(&member.name),
+                format!("{what} `{}` must not depend on `{}`", member.name, dependency.name),
+                "move the code to where the drawing in ARCHITECTURE.md allows it",
+            )
+            .at(line_of_dependency(tree, &member.name, &dependency.name))
+        })
+        .collect()
+}
+
+/// What a crate may depend on; `None` if it isn't drawn.
+fn reachable(name: &str) -> Option<BTreeSet<&'static str>> {
+    let mut found = BTreeSet::new();
+    let mut open = arrows_from(name)?.to_vec();
+    while let Some(next) = open.pop() {
+        if found.insert(next) {
+            open.extend(arrows_from(next).unwrap_or_default());
+        }
+    }
+    Some(found)
+}
+
+fn arrows_from(name: &str) -> Option<&'static [&'static str]> {
+    ARROWS.iter().find(|(from, _)| *from == name).map(|(_, to)| *to)
+}
+
+/// The manifest of a member.
+pub(crate) fn manifest(member: &str) -> String {
+    format!("crates/{member}/Cargo.toml")
+}
+
+/// Where a member's manifest names a dependency.
+pub(crate) fn line_of_dependency(tree: &Tree, member: &str, dependency: &str) -> Option<usize> {
+    tree.line_of(&manifest(member), |line| {
+        line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::{finding::lines, graph::sketch};
+
+    fn problems(members: &[&str]) -> Vec<String> {
+        let tree =
+            Tree::from([("crates/proem-text/Cargo.toml", "[dependencies]\nserde.x\nproem-guard.workspace = true\n")]);
+        lines(&check(&tree, &sketch(members, &[])))
+    }
+
+    #[test]
+    fn what_is_reachable_may_be_used() {
+        let everything = "proem-cli: proem-text proem-guard proem-engine proem-agents proem-llm proem-runtime serde";
+        let names =
+            ["proem-text", "proem-guard", "proem-engine", "proem-agents", "proem-llm", "proem-runtime", everything];
+        assert_eq!(problems(&names), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_arrow_upwards_is_found() {
+        assert_eq!(
+            problems(&["proem-guard", "proem-text: proem-guard"]),
+            ["crates/proem-text/Cargo.toml:3: crate `proem-text` must not depend on `proem-guard`; \
+              move the code to where the drawing in ARCHITECTURE.md allows it"]
+        );
+        assert_eq!(problems(&["proem-risk", "proem-lisp: proem-risk"]).len(), 1);
+        assert_eq!(problems(&["proem-text", "xtask: proem-text"]).len(), 1);
+        assert_eq!(problems(&["proem-text", "proem-score: build:proem-text"]).len(), 1);
+    }
+
+    #[test]
+    fn tests_may_reach_further_unless_the_crate_is_pure() {
+        assert_eq!(problems(&["proem-runtime", "proem-llm: dev:proem-runtime"]), Vec::<String>::new());
+        assert_eq!(problems(&["proem-engine", "proem-guard: dev:proem-engine"]).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_outside_the_drawing_is_found() {
+        assert_eq!(
+            problems(&["proem-core"]),
+            ["crates/proem-core/Cargo.toml: `proem-core` is not in the drawing of dependencies; \
+              draw it in ARCHITECTURE.md and in crates/xtask/src/tidy/drawing.rs"]
+        );
+    }
+
+    #[test]
+    fn every_arrow_ends_at_a_drawn_crate_and_none_at_itself() {
+        for (from, to) in ARROWS {
+            assert!(to.iter().all(|name| arrows_from(name).is_some()), "{from}");
+            assert!(!reachable(from).unwrap().contains(from), "{from} reaches itself");
+        }
+        assert!(PURE.iter().all(|name| arrows_from(name).is_some()));
+    }
+}

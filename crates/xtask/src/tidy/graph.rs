@@ -1,0 +1,144 @@
+//! The workspace and everything it resolves to, as `cargo metadata` prints it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// What a dependency is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Normal,
+    Build,
+    Dev,
+}
+
+/// One line of a member's manifest.
+#[derive(Debug, Clone)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// A crate of this workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// A crate from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) licence: Option<String>,
+}
+
+/// The resolved graph, on every platform.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) members: Vec<Member>,
+    pub(crate) packages: Vec<Package>,
+}
+
+impl Graph {
+    /// Reads the output of `cargo metadata --format-version 1`.
+    pub(crate) fn parse(json: &str) -> Result<Self, String> {
+        let document: Value =
+            serde_json::from_str(json).map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
+        let ids: BTreeSet<&str> = array(&document, "workspace_members")?.iter().filter_map(Value::as_str).collect();
+        let mut graph = Self::default();
+        for package in array(&document, "packages")? {
+            if ids.contains(string(package, "id")?) {
+                graph.members.push(member(package)?);
+            } else {
+                graph.packages.push(Package {
+                    name: string(package, "name")?.to_owned(),
+                    version: string(package, "version")?.to_owned(),
+                    licence: package.get("license").and_then(Value::as_str).map(str::to_owned),
+                });
+            }
+        }
+        graph.members.sort_by(|a, b| a.name.cmp(&b.name));
+        graph.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        Ok(graph)
+    }
+
+    /// Whether a name is one of the workspace's crates.
+    pub(crate) fn is_member(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member.name == name)
+    }
+}
+
+fn member(package: &Value) -> Result<Member, String> {
+    let mut dependencies = Vec::new();
+    for dependency in array(package, "dependencies")? {
+        let kind = match dependency.get("kind").and_then(Value::as_str) {
+            Some("dev") => Kind::Dev,
+            Some("build") => Kind::Build,
+            _ => Kind::Normal,
+        };
+        dependencies.push(Dependency { name: string(dependency, "name")?.to_owned(), kind });
+    }
+    Ok(Member { name: string(package, "name")?.to_owned(), dependencies })
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], String> {
+    value.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| missing(key))
+}
+
+fn string<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
+    value.get(key).and_then(Value::as_str).ok_or_else(|| missing(key))
+}
+
+fn missing(key: &str) -> String {
+    format!("cargo metadata printed no `{key}`")
+}
+
+/// A graph from words, for tests: `members` as `name: dependency dev:dependency`, `packages` as
+/// `name version licence`.
+#[cfg(test)]
+pub(crate) fn sketch(members: &[&str], packages: &[(&str, &str, &str)]) -> Graph {
+    let dependency = |word: &str| match word.split_once(':') {
+        Some(("dev", name)) => Dependency { name: name.to_owned(), kind: Kind::Dev },
+        Some(("build", name)) => Dependency { name: name.to_owned(), kind: Kind::Build },
+        _ => Dependency { name: word.to_owned(), kind: Kind::Normal },
+    };
+    let member = |line: &&str| {
+        let (name, rest) = line.split_once(": ").unwrap_or((line, ""));
+        Member { name: name.to_owned(), dependencies: rest.split_whitespace().map(dependency).collect() }
+    };
+    let package = |(name, version, licence): &(&str, &str, &str)| Package {
+        name: (*name).to_owned(),
+        version: (*version).to_owned(),
+        licence: (!licence.is_empty()).then(|| (*licence).to_owned()),
+    };
+    Graph { members: members.iter().map(member).collect(), packages: packages.iter().map(package).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_members_from_packages() {
+        let graph = Graph::parse(
+            r#"{"workspace_members": ["path#a"], "packages": [
+                {"id": "path#a", "name": "a", "version": "0.1.0", "license": null, "dependencies": [
+                    {"name": "b", "kind": null}, {"name": "c", "kind": "dev"}]},
+                {"id": "registry#b", "name": "b", "version": "1.0.0", "license": "MIT", "dependencies": []}]}"#,
+        )
+        .unwrap();
+        assert!(graph.is_member("a") && !graph.is_member("b"));
+        assert_eq!(graph.packages.first().map(|package| package.licence.as_deref()), Some(Some("MIT")));
+        let kinds: Vec<Kind> =
+            graph.members.iter().flat_map(|member| &member.dependencies).map(|dependency| dependency.kind).collect();
+        assert_eq!(kinds, [Kind::Normal, Kind::Dev]);
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        assert_eq!(Graph::parse("{}").unwrap_err(), "cargo metadata printed no `workspace_members`");
+        assert!(Graph::parse("no").unwrap_err().starts_with("cargo metadata printed no JSON"));
+    }
+}

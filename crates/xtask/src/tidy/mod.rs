@@ -1,0 +1,71 @@
+//! Rules that neither the compiler nor clippy knows, checked over the project's text.
+//!
+//! Each rule is a module with one pure function from texts to findings. Reading files and asking
+//! cargo happen here and in [`tree`], nowhere else.
+
+mod allowed;
+mod code_map;
+mod drawing;
+mod duplicates;
+mod finding;
+mod graph;
+mod licences;
+mod purity;
+mod sizes;
+mod tree;
+mod wording;
+
+use std::{path::Path, process::Command};
+
+use self::{finding::Finding, graph::Graph, tree::Tree};
+use crate::{Failure, complain, say, steps};
+
+/// Reads the project, applies every rule and prints what was found.
+pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    let tree = Tree::read(root).map_err(Failure::Outside)?;
+    let graph = Graph::parse(&metadata(root)?).map_err(Failure::Outside)?;
+    let findings = check(&tree, &graph);
+    if findings.is_empty() {
+        say(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
+        return Ok(());
+    }
+    for finding in &findings {
+        complain(&format!("{finding}\n"));
+    }
+    let noun = if findings.len() == 1 { "finding" } else { "findings" };
+    complain(&format!("tidy: {} {noun}\n", findings.len()));
+    Err(Failure::Found)
+}
+
+/// Applies every rule; findings are in the order of path and line.
+fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = [
+        allowed::check(tree, graph),
+        code_map::check(tree),
+        drawing::check(tree, graph),
+        duplicates::check(tree, graph),
+        licences::check(tree, graph),
+        purity::check(tree),
+        sizes::check(tree),
+        wording::check(tree),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    findings.sort();
+    findings
+}
+
+fn metadata(root: &Path) -> Result<String, Failure> {
+    let output = Command::new(steps::cargo())
+        .args(["metadata", "--format-version", "1", "--locked", "--quiet"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| Failure::Outside(format!("could not run cargo metadata: {error}")))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::Outside(format!("cargo metadata failed: {}", complaint.trim())));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|error| Failure::Outside(format!("cargo metadata printed other than UTF-8: {error}")))
+}
