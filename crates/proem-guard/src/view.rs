@@ -82,20 +82,40 @@ pub struct CleanView {
 pub fn clean(text: &str) -> CleanView {
     let mut view = CleanView::default();
     let mut last_kept = None;
+    // Looks ahead for the next plain character; moved on only where one is asked for.
     let mut plain = text.char_indices().filter(|(_, c)| hidden(*c).is_none()).peekable();
-    for (at, c) in text.char_indices() {
-        while plain.next_if(|(place, _)| *place <= at).is_some() {}
+    let mut at = 0usize;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let ascii = rest.bytes().take_while(|byte| is_plain_ascii(*byte)).count();
+        if let Some(run) = rest.get(..ascii).filter(|run| !run.is_empty()) {
+            view.text.push_str(run);
+            view.map.push_verbatim(Span::new(at, at.saturating_add(ascii)));
+            last_kept = run.chars().next_back();
+            at = at.saturating_add(ascii);
+            continue;
+        }
+        let Some(c) = rest.chars().next() else { break };
         let span = Span::new(at, at.saturating_add(c.len_utf8()));
-        match hidden(c) {
-            Some(kind) if !is_needed(last_kept, c, plain.peek().map(|(_, c)| *c)) => view.remove(kind, span),
-            _ => {
+        let kind = hidden(c).filter(|_| {
+            while plain.next_if(|(place, _)| *place <= at).is_some() {}
+            !is_needed(last_kept, c, plain.peek().map(|(_, c)| *c))
+        });
+        match kind {
+            Some(kind) => view.remove(kind, span),
+            None => {
                 view.text.push(c);
                 view.map.push_verbatim(span);
                 last_kept = Some(c);
             }
         }
+        at = span.end;
     }
     view
+}
+
+/// Whether the byte is a visible ASCII character, a space, a tab or a line break: most of any text.
+const fn is_plain_ascii(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
 impl CleanView {
@@ -109,7 +129,9 @@ impl CleanView {
 
 /// What a hidden character is reported as; `None` for one that a reader sees.
 const fn hidden(c: char) -> Option<FindingKind> {
-    if character::is_tag(c) {
+    if matches!(c, ' '..='~' | '\t' | '\n' | '\r') {
+        None
+    } else if character::is_tag(c) {
         Some(FindingKind::Tag)
     } else if character::is_bidi_control(c) {
         Some(FindingKind::BidiControl)

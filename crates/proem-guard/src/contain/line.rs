@@ -140,6 +140,11 @@ impl Line {
         self.prefix = None;
     }
 
+    /// Whether the line is past the place where a role, claim or heading may stand.
+    pub(super) const fn is_inside(&self) -> bool {
+        self.prefix.is_none()
+    }
+
     /// Takes the next character; the matches that begin with it, or with the prefix before it.
     pub(super) fn read(&mut self, here: Reader<'_>) -> [Option<Match>; 2] {
         let Some(c) = here.peek() else { return [None, None] };

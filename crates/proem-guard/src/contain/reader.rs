@@ -116,6 +116,9 @@ pub(super) fn is_blank(c: char) -> bool {
 /// Lower case, and ASCII for fullwidth forms (U+FF01–U+FF5E in the block *Halfwidth and Fullwidth
 /// Forms*) and for look-alikes of brackets and the colon.
 fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
     match c {
         '\u{ff01}'..='\u{ff5e}' => u32::from(c).checked_sub(0xfee0).and_then(char::from_u32).unwrap_or(c),
         '﹤' | '‹' | '〈' | '\u{2329}' | '⟨' => '<',

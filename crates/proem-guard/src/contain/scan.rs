@@ -44,6 +44,14 @@ pub(super) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
                 line.begin_part(reader);
             }
         }
+        if line.is_inside() {
+            let limit = starts.peek().copied().unwrap_or(text.len());
+            let behind = plain_end(text, reader.offset(), limit);
+            if behind > reader.offset() {
+                reader = reader.moved_to(behind);
+                continue;
+            }
+        }
         if let Some(mut found) = marker::find(reader, tag).filter(|found| touches(found.span, outside)) {
             if found.remedy == Remedy::Remove {
                 found.span.end = attributes_end(reader.moved_to(found.span.end), outside);
@@ -63,6 +71,14 @@ pub(super) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
         reader = next;
     }
     matches
+}
+
+/// The end of the characters from `start` on, before `limit`, with which no pattern begins inside a
+/// line: ASCII but for brackets, `&` and line breaks.
+fn plain_end(text: &str, start: usize, limit: usize) -> usize {
+    let bytes = text.as_bytes().get(start..limit).unwrap_or_default();
+    let is_plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'<' | b'&' | b'[' | b'\n' | b'\r' | 0x0b | 0x0c);
+    start.saturating_add(bytes.iter().take_while(|byte| is_plain(byte)).count())
 }
 
 fn touches(span: Span, outside: &[Span]) -> bool {
