@@ -4,6 +4,7 @@
 //! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
 //! in brackets `⟨…⟩` that are escaped in the text.
 
+mod host;
 mod script;
 
 use crate::untrusted::Untrusted;
@@ -40,7 +41,8 @@ impl fmt::Display for Shown {
 ///
 /// Line breaks and tabs are shown as `\n`, `\r` and `\t`; other controls, bidi controls, invisible
 /// characters, noncharacters and private-use characters as `\u{202e}`. A word that mixes scripts is
-/// followed by `⟨mixed script: Latin+Cyrillic⟩`. Punycode stays punycode.
+/// followed by `⟨mixed script: Latin+Cyrillic⟩`, a host name that is not ASCII by its ASCII form, as
+/// in `⟨host: xn--e1afmkfd.xn--p1ai⟩`.
 #[must_use]
 pub fn terminal(text: &Untrusted<String>) -> Shown {
     terminal_str(text.value())
@@ -88,7 +90,7 @@ fn push_plain(out: &mut String, c: char) {
 fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
     let mut out = String::new();
     let mut left = max;
-    let mut scripts = script::Mixture::default();
+    let (mut scripts, mut hosts) = (script::Mixture::default(), host::Hosts::default());
     let mut chars = text.chars();
     let mut rest = chars.clone();
     while let Some(c) = chars.next() {
@@ -96,18 +98,21 @@ fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
         let width = escape.map_or(1, |escape| escape.len());
         let Some(after) = left.checked_sub(width) else {
             scripts.end_word(&mut out);
+            hosts.end(&mut out);
             out.push_str(&format!("⟨{} more characters⟩", rest.count()));
             return Shown(out);
         };
         left = after;
         rest = chars.clone();
         scripts.read(c, &mut out);
+        hosts.read(c, &mut out);
         match escape {
             Some(escape) => escape.write(&mut out),
             None => push(&mut out, c),
         }
     }
     scripts.end_word(&mut out);
+    hosts.end(&mut out);
     Shown(out)
 }
 
@@ -207,6 +212,20 @@ mod tests {
         check("Straße x2 naïve e\u{301}", "Straße x2 naïve e\u{301}");
         check("हिन्दी العربيّة", "हिन्दी العربيّة");
         check("a ⟨mixed script: Latin⟩", "a \\u{27e8}mixed script: Latin\\u{27e9}");
+    }
+
+    #[test]
+    fn hosts_are_shown_in_ascii_too() {
+        check("http://пример.рф/a", "http://пример.рф⟨host: xn--e1afmkfd.xn--p1ai⟩/a");
+        check("https://u:p@bücher.de:8080", "https://u:p@bücher.de⟨host: xn--bcher-kva.de⟩:8080");
+        check("mail ada@пример.рф, now", "mail ada@пример.рф⟨host: xn--e1afmkfd.xn--p1ai⟩, now");
+        check(
+            "http://p\u{430}ypal.com",
+            "http://p\u{430}ypal⟨mixed script: Latin+Cyrillic⟩.com⟨host: xn--pypal-4ve.com⟩",
+        );
+        check("http://a\u{fffd}b.de", "http://a\u{fffd}b.de⟨host: not a valid name⟩");
+        check("http://example.com, пример: no host", "http://example.com, пример: no host");
+        check("C++ :// ключ", "C++ :// ключ");
     }
 
     #[test]
