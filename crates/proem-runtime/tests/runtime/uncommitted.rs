@@ -176,6 +176,20 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
+/// A diff of such a file would be as large as the file; git is told not to make one.
+#[test]
+fn a_huge_text_is_changed_and_its_lines_are_not_counted() {
+    let fixture = Fixture::committed();
+    let huge = "a line of text\n".repeat(33 * 1024 * 1024 / 15 + 1);
+    fixture.write("huge.txt", &huge);
+    fixture.commit("huge");
+    fixture.write("huge.txt", format!("{huge}one more\n"));
+    let gathered = fixture.gather();
+    assert_changes(&gathered, &[("huge.txt", Status::Modified, None)]);
+    let stat = DiffStat { files: 1, insertions: 0, deletions: 0, binary: 1 };
+    assert_eq!(work_tree(&gathered).unstaged, Some(stat));
+}
+
 #[test]
 fn without_time_nothing_is_known_and_nothing_is_zero() {
     let fixture = Fixture::committed();
