@@ -27,7 +27,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// git did not end in time and was killed.
-    #[error("`git {command}` took longer than the {} ms it may take; raise the limit, or ignore large folders in `.gitignore`", .limit.as_millis())]
+    #[error("`git {command}` took longer than the {} ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches", .limit.as_millis())]
     TimedOut {
         /// The git command, such as `status`.
         command: &'static str,
@@ -35,7 +35,7 @@ pub enum Error {
         limit: Duration,
     },
     /// git wrote more than it may.
-    #[error("`git {command}` wrote more than the {cap} bytes it may write; raise the limit")]
+    #[error("`git {command}` wrote more than the {cap} bytes it may write; run it by hand to see what it prints")]
     TooMuchOutput {
         /// The git command, such as `config`.
         command: &'static str,

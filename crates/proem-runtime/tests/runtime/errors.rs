@@ -23,11 +23,11 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::TimedOut { command: "status", limit: Duration::from_secs(2) },
-            "`git status` took longer than the 2000 ms it may take; raise the limit, or ignore large folders in `.gitignore`",
+            "`git status` took longer than the 2000 ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches",
         ),
         (
             Error::TooMuchOutput { command: "config", cap: 9 },
-            "`git config` wrote more than the 9 bytes it may write; raise the limit",
+            "`git config` wrote more than the 9 bytes it may write; run it by hand to see what it prints",
         ),
         (
             Error::GitFailed { command: "diff", code: Some(128), said: said.clone() },

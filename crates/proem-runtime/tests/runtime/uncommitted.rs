@@ -171,8 +171,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     options.limits.output_bytes = 60;
     let gathered = gather(&fixture.repo, &options).unwrap();
     assert_eq!(work_tree(&gathered).changes, None);
-    let why =
-        "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; raise the limit";
+    let why = "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; run it by hand to see what it prints";
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
@@ -199,7 +198,7 @@ fn without_time_nothing_is_known_and_nothing_is_zero() {
     assert!(git_of(&gathered).commit.is_some());
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     assert_eq!(work_tree(&gathered), &nothing);
-    let time = "took longer than the 0 ms it may take; raise the limit, or ignore large folders in `.gitignore`";
+    let time = "took longer than the 0 ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches";
     assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: `git config` {time}")]);
 
     options.limits.repository_time = Duration::ZERO;
