@@ -19,6 +19,10 @@ pub enum ErrorKind {
     BudgetTooSmall,
     /// No model or role of that name.
     UnknownModel,
+    /// A vector is not finite, has no length, or comes from another model than its peer.
+    InvalidVector,
+    /// An embedding model could not be asked.
+    Embedding,
     /// Rendering failed although the checks passed.
     Render,
 }

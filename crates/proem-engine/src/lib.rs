@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod assembly;
 pub mod budget;
 pub mod cache;
+pub mod embedding;
 pub mod error;
 pub mod input;
 mod ladder;
