@@ -20,6 +20,12 @@ pub(crate) enum Command {
     /// Look into the book of prompts, check it and lock its versions
     #[command(subcommand, after_help = BOOK_EXAMPLES)]
     Book(BookCommand),
+    /// Discover tools and skills, look at them and approve them
+    #[command(subcommand, after_help = CATALOGUE_EXAMPLES)]
+    Catalogue(CatalogueCommand),
+    /// Rank tools and skills for one task, or for many
+    #[command(after_help = SELECT_EXAMPLES)]
+    Select(Select),
     /// Count the tokens of files
     #[command(after_help = TOKENS_EXAMPLES)]
     Tokens(Tokens),
@@ -67,6 +73,21 @@ Examples:
   proem book show assemble/task
   proem book check            # exit code 1 if something is wrong
   proem book lock             # after a new version is finished";
+
+const CATALOGUE_EXAMPLES: &str = "\
+Examples:
+  proem catalogue list
+  proem catalogue show github__create_issue
+  proem catalogue check              # exit code 1 if something is wrong
+  proem catalogue approve github     # shows the whole manifest, asks once
+  proem catalogue refresh            # after a file changed; starts no server";
+
+const SELECT_EXAMPLES: &str = "\
+Examples:
+  proem select \"open a pull request\"
+  proem select \"abre um chamado\" --catalogue tools.jsonl --top 3
+  proem select --catalogue tools.jsonl --queries tasks.jsonl --json > ranked.jsonl
+  tail -f tasks.jsonl | proem select --queries - --usage used.jsonl --json";
 
 const TOKENS_EXAMPLES: &str = "\
 Examples:
@@ -193,6 +214,93 @@ pub(crate) struct BookPlace {
     #[arg(long, value_name = "DIR", conflicts_with = "root")]
     pub(crate) book: Option<PathBuf>,
     /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogueCommand {
+    /// List tools and skills
+    #[command(after_help = "Example:\n  proem catalogue list --kind skill")]
+    List {
+        /// Only tools, or only skills
+        #[arg(long, value_enum)]
+        kind: Option<KindArg>,
+        /// Only the tools of one server
+        #[arg(long)]
+        server: Option<String>,
+        #[command(flatten)]
+        place: CataloguePlace,
+    },
+    /// Print one entry with all that is known about it
+    #[command(after_help = "Example:\n  proem catalogue show github__create_issue")]
+    Show {
+        /// Its name, as `list` shows it
+        name: String,
+        #[command(flatten)]
+        place: CataloguePlace,
+    },
+    /// Read all files again and store the manifest
+    #[command(after_help = "Example:\n  proem catalogue refresh --json")]
+    Refresh(CataloguePlace),
+    /// Look for what is wrong; exit code 1 if something is
+    #[command(after_help = "Example:\n  proem catalogue check --json")]
+    Check(CataloguePlace),
+    /// Review definitions and let them stand in prompts
+    #[command(after_help = "Example:\n  proem catalogue approve github")]
+    Approve {
+        /// Servers and names of entries
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// The folder whose project is meant
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+}
+
+/// What an entry of the catalogue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// Functions that a model may ask to have called
+    Tool,
+    /// Instructions that a model may ask to read
+    Skill,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct CataloguePlace {
+    /// The folder whose project is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Select {
+    /// What is to be done
+    #[arg(required_unless_present = "queries", conflicts_with = "queries")]
+    pub(crate) query: Option<String>,
+    /// Rank for each line `{"query": …}` of a file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// JSON lines, or a saved answer to `tools/list`, instead of the project's catalogue
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalogue: Option<PathBuf>,
+    /// The folder whose project's catalogue is meant
+    #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "catalogue")]
+    pub(crate) root: PathBuf,
+    /// How many to name, the likeliest first
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) top: u16,
+    /// What earlier tasks used: lines `{"query": …, "tools": […]}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) usage: Option<PathBuf>,
+    /// Rank by shared words only
+    #[arg(long)]
+    pub(crate) no_embedding: bool,
+    /// Print one line of JSON for each task
     #[arg(long)]
     pub(crate) json: bool,
 }

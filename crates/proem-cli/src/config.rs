@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// The keys of `config.toml` and `proem.toml`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     /// The model or role that is counted, planned and encoded for; without it, what the prompt
@@ -23,6 +23,20 @@ pub(crate) struct Config {
     /// The prompt that Proem's replaces, relative to this file; token savings are measured
     /// against it.
     pub(crate) baseline: Option<String>,
+    /// Where tools and skills are found, beside the places that are always looked at.
+    pub(crate) catalogue: CatalogueFiles,
+}
+
+/// The keys of `[catalogue]`. Paths are relative to the file that names them; yours may be absolute.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CatalogueFiles {
+    /// Saved answers to `tools/list`, each called `SERVER.json`.
+    pub(crate) manifests: Vec<String>,
+    /// Folders with a folder for each skill.
+    pub(crate) skills: Vec<String>,
+    /// Files with one entry on each line, as JSON.
+    pub(crate) lines: Vec<String>,
 }
 
 impl Config {

@@ -13,6 +13,12 @@ pub(crate) struct Places {
     pub(crate) config: PathBuf,
     /// The installation's key and what was trusted.
     pub(crate) state: PathBuf,
+    /// What can be made anew.
+    pub(crate) cache: PathBuf,
+    /// The user's home.
+    pub(crate) home: PathBuf,
+    /// The folder of all programs' configuration.
+    pub(crate) programs: PathBuf,
 }
 
 /// A file with the installation's key, instead of the one in the state folder.
@@ -24,7 +30,13 @@ impl Places {
         let base = etcetera::base_strategy::Xdg::new()
             .map_err(|e| Failure::usage(format!("no home folder: {e}; set HOME")))?;
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
-        Ok(Self { config: base.config_dir().join("proem"), state: state.join("proem") })
+        Ok(Self {
+            config: base.config_dir().join("proem"),
+            state: state.join("proem"),
+            cache: base.cache_dir().join("proem"),
+            home: base.home_dir().to_path_buf(),
+            programs: base.config_dir(),
+        })
     }
 
     pub(crate) fn config_file(&self) -> PathBuf {

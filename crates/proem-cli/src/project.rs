@@ -15,7 +15,7 @@ use proem_runtime::files::{self, Content};
 use proem_runtime::git::{GitProgram, Place, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
-use crate::config::Config;
+use crate::config::{CatalogueFiles, Config};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::trust::{MAX_FILE_BYTES, TrustStore, Vouched, hash};
@@ -51,10 +51,15 @@ pub(crate) enum Reading {
 pub(crate) struct Project {
     /// Where its files are; `None` in a bare repository.
     pub(crate) root: Option<PathBuf>,
+    /// What the trust store calls it.
+    pub(crate) key: String,
     /// What this user trusts in it.
     pub(crate) vouched: Vouched,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
     pub(crate) config: Config,
+    /// Where the user's configuration looks for tools and skills, and where the project's does if
+    /// it is trusted.
+    pub(crate) catalogue: [CatalogueFiles; 2],
     /// The layers of the book, lowest first.
     pub(crate) layers: Vec<BookLayer>,
     /// Files that were not trusted, and what that changed.
@@ -127,8 +132,10 @@ impl Project {
         let user = Config::of_user(&places.config_file())?;
         let mut project = Self {
             root,
+            key,
             vouched,
             config: Config::default(),
+            catalogue: [user.catalogue.clone(), CatalogueFiles::default()],
             layers: vec![embedded_book()],
             untrusted: Vec::new(),
             lowered: String::new(),
@@ -136,6 +143,7 @@ impl Project {
             baseline: None,
         };
         let own = project.configure(user)?;
+        project.catalogue[1] = own.catalogue.clone();
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
             project.layers.push(layer);
         }
@@ -352,6 +360,7 @@ fn restrict(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
         max_tools: usize::MAX,
         max_skills: usize::MAX,
         max_memories: usize::MAX,
+        max_results: usize::MAX,
         ..Settings::default()
     };
     let mut lowered = Vec::new();
@@ -360,6 +369,7 @@ fn restrict(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
         ("max_tools", &mut other.max_tools, before.max_tools),
         ("max_skills", &mut other.max_skills, before.max_skills),
         ("max_memories", &mut other.max_memories, before.max_memories),
+        ("max_results", &mut other.max_results, before.max_results),
     ] {
         if let Some(value) = cap(name) {
             *slot = value;

@@ -126,6 +126,27 @@ pub trait Embedder {
     /// [`ErrorKind::Embedding`] if the model could not be asked, [`ErrorKind::InvalidVector`] if
     /// its answer is of no use.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error>;
+
+    /// The pieces that its vectors are sums of; `None` where a model doesn't show them.
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        None
+    }
+}
+
+/// The parts of words that a static model knows, each with a vector of its own.
+///
+/// They allow late interaction: each piece of a task is compared with each piece of a description
+/// (Khattab and Zaharia, *ColBERT*, 2020), where one vector for each text would blur them.
+pub trait Pieces {
+    /// The pieces of a text in order; what the model doesn't know has none.
+    fn cut(&self, text: &str) -> Vec<u32>;
+
+    /// How much a piece weighs in a text's vector, 0 or more.
+    fn weight(&self, piece: u32) -> f32;
+
+    /// The cosines, −1 to 1, of the first of `others` to each of `pieces`, then of the second, and
+    /// so on, into a buffer that is emptied first.
+    fn write_similarities(&self, pieces: &[u32], others: &[u32], similarities: &mut Vec<f32>);
 }
 
 #[cfg(test)]

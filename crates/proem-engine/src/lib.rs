@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod assembly;
 pub mod budget;
 pub mod cache;
+pub mod catalogue;
 pub mod embedding;
 pub mod error;
 pub mod input;
@@ -20,6 +21,7 @@ mod remembered;
 pub mod report;
 mod schema;
 pub mod section;
+pub mod select;
 pub mod tokens;
 
 pub use error::{Error, ErrorKind};

@@ -9,6 +9,7 @@ use proem_text::{character::is_mark, normalise::normalise};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::embedding::Vector;
 use crate::error::{Error, ErrorKind};
 
 /// How a task is to be worked on.
@@ -142,9 +143,14 @@ pub struct Inferred {
     pub reason: String,
 }
 
-/// Infers the mode of a task.
+/// Infers the mode of a task. `nearest` is asked last, before `act` is taken for want of a reason.
 #[must_use]
-pub fn infer(task: &str, hints: &Hints, keywords: &Keywords) -> Inferred {
+pub fn infer(
+    task: &str,
+    hints: &Hints,
+    keywords: &Keywords,
+    nearest: Option<&dyn Fn() -> Option<Inferred>>,
+) -> Inferred {
     let inferred = |mode, reason: String| Inferred { mode, reason };
     if let Some(mode) = hints.explicit {
         return inferred(mode, "the caller says so".into());
@@ -163,7 +169,66 @@ pub fn infer(task: &str, hints: &Hints, keywords: &Keywords) -> Inferred {
             let s = if files == 1 { "" } else { "s" };
             inferred(Mode::Act, format!("{files} uncommitted file{s}"))
         }
-        _ => inferred(Mode::Act, "nothing says otherwise".into()),
+        _ => nearest
+            .and_then(|nearest| nearest())
+            .unwrap_or_else(|| inferred(Mode::Act, "nothing says otherwise".into())),
+    }
+}
+
+/// Sentences that show what each mode is about, as vectors of one model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Examples(BTreeMap<Mode, Vec<Vector>>);
+
+/// How many of a mode's nearest examples count.
+const NEAREST: usize = 3;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExampleFile {
+    examples: Vec<String>,
+}
+
+impl Examples {
+    /// The sentences of an example file, `[mode.language] examples = […]`, with their modes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if the file is not of that form.
+    pub fn sentences(text: &str) -> Result<Vec<(Mode, String)>, Error> {
+        let file: BTreeMap<Mode, BTreeMap<String, ExampleFile>> = toml::from_str(text)
+            .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("mode examples: {}", e.to_string().trim_end())))?;
+        let languages = file.into_iter().flat_map(|(mode, languages)| languages.into_values().map(move |l| (mode, l)));
+        Ok(languages.flat_map(|(mode, language)| language.examples.into_iter().map(move |text| (mode, text))).collect())
+    }
+
+    /// Adds an example.
+    pub fn add(&mut self, mode: Mode, vector: Vector) {
+        self.0.entry(mode).or_default().push(vector);
+    }
+
+    /// The mode whose three nearest examples are nearest in the mean, if they are at least as near
+    /// as `least`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidVector`] if the task's vector is of another model.
+    pub fn nearest(&self, task: &Vector, least: f32) -> Result<Option<Inferred>, Error> {
+        let mut best: Option<(f32, Mode)> = None;
+        for mode in Mode::ALL {
+            let vectors = self.0.get(&mode).into_iter().flatten();
+            let mut cosines = vectors.map(|vector| vector.cosine(task)).collect::<Result<Vec<f32>, Error>>()?;
+            cosines.sort_by(|a, b| b.total_cmp(a));
+            cosines.truncate(NEAREST);
+            #[expect(clippy::cast_precision_loss, reason = "at most three")]
+            let mean = cosines.iter().sum::<f32>() / cosines.len().max(1) as f32;
+            if best.is_none_or(|(most, _)| mean > most) {
+                best = Some((mean, mode));
+            }
+        }
+        Ok(best.filter(|(mean, _)| *mean >= least).map(|(mean, mode)| Inferred {
+            mode,
+            reason: format!("examples of {} are nearest in meaning ({mean:.2})", mode.as_str()),
+        }))
     }
 }
 
@@ -176,7 +241,7 @@ mod tests {
 
     fn check(task: &str, hints: Hints, mode: Mode, reason: &str) {
         let keywords = Keywords::parse(KEYWORDS).unwrap();
-        assert_eq!(infer(task, &hints, &keywords), Inferred { mode, reason: reason.into() }, "{task:?}");
+        assert_eq!(infer(task, &hints, &keywords, None), Inferred { mode, reason: reason.into() }, "{task:?}");
     }
 
     #[test]

@@ -2,12 +2,15 @@
 //!
 //! - [`gather`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
+//! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
+//! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
 //!
 //! Everything here is bounded in time and bytes, and nothing here prints. What a repository
 //! contains, its configuration included, is written by whoever made the repository: it is read,
 //! never run, and comes back as `Untrusted`.
 
+pub mod catalogue;
 mod environment;
 mod error;
 pub mod files;
@@ -16,6 +19,7 @@ mod gather;
 pub mod git;
 mod process;
 mod seal;
+pub mod task_vectors;
 
 pub use environment::Environment;
 pub use error::Error;

@@ -38,6 +38,15 @@ pub fn normalise(text: &str) -> View {
     folding.finish()
 }
 
+/// The text without accents: combining diacritical marks (U+0300 to U+036F) are dropped after
+/// canonical decomposition, everything else stays, and what remains is composed (NFC) again.
+///
+/// Marks of other scripts carry meaning and are kept.
+#[must_use]
+pub fn without_marks(text: &str) -> String {
+    text.nfd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc().collect()
+}
+
 /// Cuts the text where normalising the pieces one by one equals normalising the whole.
 fn chunks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -121,6 +130,20 @@ impl Folding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn accents_go_and_other_marks_stay() {
+        for (text, expected) in [
+            ("ação", "acao"),
+            ("Übersetzung", "Ubersetzung"),
+            ("naïve e\u{301}", "naive e"),
+            ("हिन्दी", "हिन्दी"),
+            ("한국", "한국"),
+            ("ёж й", "еж и"),
+        ] {
+            assert_eq!(without_marks(text), expected);
+        }
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

@@ -1,16 +1,42 @@
 //! Turns what is known into the prompt's inputs.
 
+use std::collections::BTreeSet;
+
 use proem_engine::input::{Inputs, Value};
 use proem_engine::mode::Mode;
+use proem_engine::prompt::loaded::Prompt;
 use proem_guard::Untrusted;
 use proem_text::character::{is_control, is_line_break};
 
 use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};
-use super::memory::Selected;
-use super::{Request, Task};
+use super::memory::{Selected, shown};
+use super::{Request, Task, selecting};
 
 /// Digits of a commit's id that are shown.
 const SHORT_COMMIT: usize = 12;
+
+/// The inputs that selection fills.
+pub(super) const SELECTION: [&str; 4] = ["core", "selected", "found", "nothing_fits"];
+
+/// Whether a prompt has a place for selected tools and skills.
+pub(super) fn knows_selection(prompt: &Prompt) -> bool {
+    SELECTION.iter().all(|name| knows(prompt, name))
+}
+
+fn knows(prompt: &Prompt, input: &str) -> bool {
+    let schema = prompt.file.input_schema();
+    schema.get("properties").and_then(|properties| properties.get(input)).is_some()
+}
+
+/// What is named in the prompt.
+pub(super) struct Named<'a> {
+    /// Base tools of the mode, sorted.
+    pub(super) tools: &'a [String],
+    /// Default skills of the mode, sorted.
+    pub(super) skills: &'a [String],
+    /// What selection adds.
+    pub(super) selected: Option<&'a selecting::Selected>,
+}
 
 /// How many files are changed or untracked; `None` is unknown.
 pub(crate) fn changed_files(gathered: &Gathered) -> Option<usize> {
@@ -26,9 +52,10 @@ pub(crate) fn changed_files(gathered: &Gathered) -> Option<usize> {
 pub(crate) fn inputs(
     request: &Request<'_>,
     mode: Mode,
-    (tools, skills): (&[String], &[String]),
+    named: &Named<'_>,
     (memories, activity): (&Selected, &Selected),
 ) -> Inputs {
+    let Named { tools, skills, selected } = named;
     let gathered = request.gathered;
     let git = gathered.git.as_ref();
     let mut inputs = Inputs::new();
@@ -41,8 +68,21 @@ pub(crate) fn inputs(
     put("project_rules", Value::List(rules(gathered, Vouched::Approved)));
     put("rule_files", Value::List(rules(gathered, Vouched::Outside)));
     put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
-    put("memories", Value::list(memories.kept.iter().cloned()));
-    put("activity", Value::list(activity.kept.iter().cloned()));
+    put("memories", Value::list(memories.kept.iter().map(|kept| shown(kept, "memory"))));
+    put("activity", Value::list(activity.kept.iter().map(|kept| shown(kept, "activity"))));
+    let base: BTreeSet<&str> = tools.iter().chain(*skills).map(String::as_str).collect();
+    match (request.selecting, selected) {
+        (Some(selecting), Some(selected)) => {
+            put("core", selecting::core(selecting.catalogue, &base));
+            put("selected", selecting::approved(selecting.catalogue, selected));
+            put("found", selecting::outside(selecting.catalogue, selected));
+            put("nothing_fits", Value::Bool(selected.abstained && selected.entries > 0));
+        }
+        _ => {
+            ["core", "selected", "found"].into_iter().for_each(|name| drop(put(name, Value::List(Vec::new()))));
+            put("nothing_fits", Value::Bool(false));
+        }
+    }
     let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
     put("changes", Value::list(changes.unwrap_or_default().iter().map(change)));
     if let Some(git) = git {
@@ -55,6 +95,8 @@ pub(crate) fn inputs(
         Task::Caller(text) => put("task", text.as_str().into()),
         Task::Outside(text) => put("request", text.clone().into()),
     };
+    // An older version of the prompt, or a book of the user's own, may not know of selection.
+    inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || knows(request.prompt, name));
     inputs
 }
 

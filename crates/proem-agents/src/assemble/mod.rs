@@ -5,17 +5,18 @@
 
 pub mod gathered;
 mod inputs;
-mod memory;
+pub mod memory;
 pub mod output;
+pub mod selecting;
 pub mod settings;
 pub mod split;
 pub mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::assemble::{Options, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
-use proem_engine::mode::{Hints, Inferred, Keywords, infer};
+use proem_engine::mode::{Examples, Hints, Inferred, Keywords, Mode, infer};
 use proem_engine::prompt::book::BookLayer;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -27,6 +28,9 @@ use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
 
 use gathered::Gathered;
+use inputs::Named;
+use memory::EntryMeaning;
+use selecting::{Selected, Selecting};
 use settings::Settings;
 
 /// The prompt's name in the book.
@@ -45,6 +49,7 @@ pub fn embedded_book() -> BookLayer {
         "book.toml",
         "book.lock",
         "assemble/task/1.0.0.prompt",
+        "assemble/task/1.1.0.prompt",
         "assemble/task/_constitution.prompt",
         "assemble/task/_rules.prompt",
         "assemble/task/_rules-plan.prompt",
@@ -62,6 +67,15 @@ pub fn embedded_book() -> BookLayer {
 /// [`ErrorKind::InvalidFile`] if the embedded file is broken, which a test rules out.
 pub fn keywords() -> Result<Keywords, Error> {
     Keywords::parse(include_str!("../../data/modes.toml"))
+}
+
+/// The sentences from which a mode's meaning is learned, each with its mode.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidFile`] if the embedded file is broken, which a test rules out.
+pub fn mode_examples() -> Result<Vec<(Mode, String)>, Error> {
+    Examples::sentences(include_str!("../../data/mode-examples.toml"))
 }
 
 /// Who wrote the task.
@@ -101,6 +115,12 @@ pub struct Request<'r> {
     pub input_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces.
     pub monolithic: Option<usize>,
+    /// What tools and skills are selected from; `None` names base tools and default skills only.
+    pub selecting: Option<&'r Selecting<'r>>,
+    /// What an embedding model says about memories and events; `None` leaves them to shared words.
+    pub entries: Option<&'r EntryMeaning<'r>>,
+    /// The examples of each mode, if meaning may choose it.
+    pub mode_examples: Option<&'r Examples>,
 }
 
 /// A request with its account.
@@ -116,6 +136,8 @@ pub struct Assembled {
     pub tools: Vec<String>,
     /// Skills named by the settings for this mode, sorted.
     pub skills: Vec<String>,
+    /// What selection looked at; `None` without a catalogue.
+    pub selected: Option<Selected>,
     /// The remembered things that were put in.
     pub memories: memory::Selected,
     /// The events that were put in.
@@ -133,17 +155,22 @@ pub struct Assembled {
 pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assembled, Error> {
     let changed = inputs::changed_files(request.gathered);
     let hints = Hints { detected: request.hints.detected.or(changed), ..request.hints };
+    let nearest = || nearest_mode(request);
     let mode = match request.task {
-        Task::Caller(text) => infer(text, &hints, &keywords()?),
+        Task::Caller(text) => infer(text, &hints, &keywords()?, Some(&nearest)),
         // Words from outside don't choose how much the model may do.
-        Task::Outside(_) => infer("", &hints, &keywords()?),
+        Task::Outside(_) => infer("", &hints, &keywords()?, None),
     };
     let (tools, more_tools) = request.settings.tools(mode.mode);
     let (skills, more_skills) = request.settings.skills(mode.mode);
+    let base: BTreeSet<&str> = tools.iter().chain(&skills).map(String::as_str).collect();
+    let caps = request.settings.caps(mode.mode);
+    let selected = request.selecting.map(|selecting| selecting::select(selecting, &caps, &base)).transpose()?;
     let wanted = request.task.text().unwrap_or_default();
-    let memories = memory::recent(&request.gathered.memories, wanted, request.settings.max_memories);
-    let activity = memory::recent(&request.gathered.activity, wanted, request.settings.max_memories);
-    let values = inputs::inputs(request, mode.mode, (&tools, &skills), (&memories, &activity));
+    let pick = |entries| memory::pick(entries, wanted, request.entries, request.settings.max_memories);
+    let (memories, activity) = (pick(&request.gathered.memories)?, pick(&request.gathered.activity)?);
+    let named = Named { tools: &tools, skills: &skills, selected: selected.as_ref() };
+    let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity));
     let layers: BTreeMap<_, _> = request.settings.layers(mode.mode);
     let options = Options {
         key: request.key,
@@ -155,9 +182,25 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
     states_both_rules(&assembly)?;
     let left_out = more_tools.into_iter().map(|name| format!("tool `{name}`: over max_tools"));
+    let unapproved = selected.iter().flat_map(|selected| &selected.unapproved_base);
+    let unapproved = unapproved.map(|name| {
+        format!("the definition of `{name}`, which nobody approved; `proem catalogue approve {name}` shows it and asks")
+    });
+    let homeless = selected.is_some() && !inputs::knows_selection(request.prompt);
+    let homeless = homeless.then(|| {
+        format!("selected tools: version {} of the prompt has no place for selected tools", request.prompt.id.version)
+    });
+    let left_out = left_out.chain(unapproved).chain(homeless);
     let left_out =
         left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: over max_skills"))).collect();
-    Ok(Assembled { assembly, report, mode, tools, skills, memories, activity, left_out })
+    Ok(Assembled { assembly, report, mode, tools, skills, selected, memories, activity, left_out })
+}
+
+/// The mode whose examples are nearest to the task, if meaning may choose it.
+fn nearest_mode(request: &Request<'_>) -> Option<Inferred> {
+    let (examples, entries) = request.mode_examples.zip(request.entries)?;
+    // Vectors of another model would be an error of the caller's; then nothing is near.
+    examples.nearest(entries.task?, entries.related).ok().flatten()
 }
 
 /// What a constitution must say, as words that must all stand in one line of it.

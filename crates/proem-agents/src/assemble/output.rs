@@ -1,13 +1,18 @@
 //! What `proem assemble --json` prints: a stable core and the full account beside it.
 
+use std::collections::BTreeMap;
+
+use proem_engine::catalogue::{Approval, Kind};
 use proem_engine::mode::Mode;
 use proem_engine::report::Report;
+use proem_engine::section::Layer;
 use proem_guard::{Untrusted, show};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::gathered::{DiffStat, Gathered, Git, Head};
+use super::selecting::{Candidate, Selected};
 use super::{Assembled, Task};
 
 /// The answer of `proem assemble --json`.
@@ -20,10 +25,12 @@ pub struct Output {
     pub mode_reason: String,
     /// The task as it was given.
     pub task: String,
-    /// The tools that are named, sorted.
+    /// The tools that are named: base tools, sorted, then selected ones, the likeliest first.
     pub tools: Vec<String>,
-    /// The skills that are named, sorted.
+    /// The skills that are named: default skills, sorted, then selected ones, the likeliest first.
     pub skills: Vec<String>,
+    /// What selection looked at; null without a catalogue.
+    pub selection: Option<SelectionOut>,
     /// What is known about the place.
     pub context: Context,
     /// Sizes and counts.
@@ -52,13 +59,13 @@ pub struct Context {
     pub git: Option<GitOut>,
     /// The machine and folder.
     pub env: Option<EnvOut>,
-    /// Remembered things that were put in, newest first.
+    /// Remembered things that were put in, the nearest first, then the newest.
     pub memories: Vec<String>,
-    /// Events that were put in, newest first.
+    /// Events that were put in, the nearest first, then the newest.
     pub activity: Vec<String>,
     /// Entries left out because their kind claims to instruct.
     pub filtered_count: usize,
-    /// Entries left out because they share no word with the task.
+    /// Entries left out because they have nothing to do with the task.
     pub unrelated_count: usize,
     /// Related entries left out by the cap.
     pub over_cap_count: usize,
@@ -90,8 +97,50 @@ pub struct EnvOut {
 pub struct Metrics {
     /// The request's tokens; the report says how they were counted.
     pub estimated_tokens: usize,
-    /// Calls of an embedding model for this assembly.
+    /// Calls of an embedding model for this assembly: one for a new task, none for a known one.
     pub embedding_calls: usize,
+    /// Tokens of all definitions in the catalogue; null if they were not counted.
+    pub catalogue_tokens: Option<usize>,
+    /// Tokens of the sections that name tools and skills.
+    pub capability_tokens: usize,
+}
+
+/// What selection looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SelectionOut {
+    /// Entries of the catalogue.
+    pub entries: usize,
+    /// Whether nothing of it fits the task.
+    pub abstained: bool,
+    /// The probability below which an entry doesn't fit.
+    pub threshold: f64,
+    /// Chosen entries and the best of the others, the likeliest first.
+    pub candidates: Vec<CandidateOut>,
+}
+
+/// One entry that selection looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateOut {
+    /// Its name.
+    pub name: String,
+    /// `tool` or `skill`.
+    pub kind: String,
+    /// Whether a person approved its definition.
+    pub approved: bool,
+    /// How likely the task needs it, 0 to 1.
+    pub score: f64,
+    /// Whether it is named in the prompt.
+    pub chosen: bool,
+    /// Why not; null if it is.
+    pub reason: Option<String>,
+    /// The task's words that it has too, the most telling first.
+    pub words: Vec<String>,
+    /// The example of its own that is nearest; null without one.
+    pub example: Option<String>,
+    /// Each kind of evidence, 0 to about 1.
+    pub evidence: BTreeMap<String, f64>,
 }
 
 /// One message of the request.
@@ -145,6 +194,12 @@ pub struct Extra {
     pub untrusted_files: Vec<UntrustedFile>,
     /// What was done otherwise than configured, such as a file that is missing.
     pub notes: Vec<String>,
+    /// Why something was done with less than it needs.
+    pub degraded: Vec<String>,
+    /// Calls of an embedding model for this assembly.
+    pub embedding_calls: usize,
+    /// Tokens of all definitions in the catalogue.
+    pub catalogue_tokens: Option<usize>,
 }
 
 /// Puts an assembly into its JSON form.
@@ -163,9 +218,14 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             None => messages.push(MessageOut { role: section.role.as_str().into(), sections: vec![out] }),
         }
     }
-    let mut reasons = vec!["no embedding model: memories and events are picked by shared words".to_owned()];
+    let degraded = degraded(assembled, &extra.degraded);
+    let mut reasons = degraded.clone();
     reasons.extend(assembled.left_out.iter().cloned());
     reasons.extend(extra.notes);
+    let named = |base: &[String], kind: Kind| -> Vec<String> {
+        let chosen = assembled.selected.iter().flat_map(|selected| selected.chosen(kind)).map(str::to_owned);
+        base.iter().cloned().chain(chosen).collect()
+    };
     Output {
         mode: assembled.mode.mode,
         mode_reason: assembled.mode.reason.clone(),
@@ -173,19 +233,25 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             Task::Caller(text) => text.clone(),
             Task::Outside(text) => exact(text),
         },
-        tools: assembled.tools.clone(),
-        skills: assembled.skills.clone(),
+        tools: named(&assembled.tools, Kind::Tool),
+        skills: named(&assembled.skills, Kind::Skill),
+        selection: assembled.selected.as_ref().map(|selected| selection(selected, &exact)),
         context: Context {
             git: gathered.git.as_ref().map(|git| GitOut { branch: branch(git, exact), summary: git_summary(git) }),
             env: Some(EnvOut { cwd: exact(&gathered.env.cwd), os: gathered.env.os.clone() }),
-            memories: memories.kept.iter().map(exact).collect(),
-            activity: activity.kept.iter().map(exact).collect(),
+            memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
+            activity: activity.kept.iter().map(|kept| exact(&kept.text)).collect(),
             filtered_count: memories.instructing.saturating_add(activity.instructing),
             unrelated_count: memories.unrelated.saturating_add(activity.unrelated),
             over_cap_count: memories.over.saturating_add(activity.over),
         },
-        metrics: Metrics { estimated_tokens: assembled.report.totals.tokens, embedding_calls: 0 },
-        degraded: true,
+        metrics: Metrics {
+            estimated_tokens: assembled.report.totals.tokens,
+            embedding_calls: extra.embedding_calls,
+            catalogue_tokens: extra.catalogue_tokens,
+            capability_tokens: capability_tokens(assembled),
+        },
+        degraded: !degraded.is_empty(),
         degraded_reasons: reasons,
         messages,
         report: assembled.report.clone(),
@@ -197,6 +263,52 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             .map(|gap| GapOut { what: gap.what.clone(), why: gap.why.clone(), about: gap.about.as_ref().map(exact) })
             .collect(),
     }
+}
+
+/// Why something was done with less than it needs; empty if nothing was.
+#[must_use]
+pub fn degraded(assembled: &Assembled, known: &[String]) -> Vec<String> {
+    let mut reasons = known.to_vec();
+    reasons.extend(assembled.selected.as_ref().and_then(|selected| selected.degraded.clone()));
+    let without = assembled.memories.without_vector.saturating_add(assembled.activity.without_vector);
+    if without > 0 {
+        let s = if without == 1 { "entry has" } else { "entries have" };
+        reasons.push(format!("{without} {s} no stored vector: shared words decided about them"));
+    }
+    reasons.dedup();
+    reasons
+}
+
+/// The tokens of the sections that name tools and skills.
+#[must_use]
+pub fn capability_tokens(assembled: &Assembled) -> usize {
+    let sections = assembled.assembly.sections.iter().filter(|section| section.layer == Layer::Capabilities);
+    sections.fold(0, |sum, section| sum.saturating_add(section.tokens))
+}
+
+fn selection(selected: &Selected, exact: &impl Fn(&Untrusted<String>) -> String) -> SelectionOut {
+    let candidate = |candidate: &Candidate| CandidateOut {
+        name: candidate.name.clone(),
+        kind: candidate.kind.as_str().to_owned(),
+        approved: candidate.approval == Approval::Approved,
+        score: short(candidate.score),
+        chosen: candidate.cut.is_none(),
+        reason: candidate.cut.map(|reason| reason.in_words().to_owned()),
+        words: candidate.words.clone(),
+        example: candidate.example.as_ref().map(exact),
+        evidence: candidate.evidence.iter().map(|(name, value)| ((*name).to_owned(), short(*value))).collect(),
+    };
+    SelectionOut {
+        entries: selected.entries,
+        abstained: selected.abstained,
+        threshold: short(selected.threshold),
+        candidates: selected.candidates.iter().map(candidate).collect(),
+    }
+}
+
+/// Four digits, which is more than a score can tell.
+fn short(score: f32) -> f64 {
+    (f64::from(score) * 1e4).round() / 1e4
 }
 
 fn branch(git: &Git, exact: impl Fn(&Untrusted<String>) -> String) -> String {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use proem_engine::mode::Mode;
 use proem_engine::section::Layer;
+use proem_engine::select::Caps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The keys of `[assemble]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// The most tokens of context, trusted and untrusted together.
@@ -19,6 +20,15 @@ pub struct Settings {
     pub max_skills: usize,
     /// The most memories and the most events put into a prompt, each.
     pub max_memories: usize,
+    /// The most tools, and the most skills, that selection adds to those named here.
+    pub max_results: usize,
+    /// The least probability, 0 to 1, with which selection adds one; without it, the calibrated
+    /// threshold.
+    #[serde(deserialize_with = "probability")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub min_score: Option<f64>,
+    /// Whether a task's meaning may choose its mode where nothing else does.
+    pub semantic_mode: bool,
     /// The tokens kept free for the answer; without it, what the prompt file says.
     pub output_tokens: Option<usize>,
     /// Tools that may be used in every mode.
@@ -34,6 +44,16 @@ pub struct Settings {
     /// What is different in one mode.
     #[schemars(transform = keys_of::<Mode>)]
     pub modes: BTreeMap<Mode, ModeSettings>,
+}
+
+fn probability<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let value = Option::<f64>::deserialize(deserializer)?;
+    match value {
+        Some(value) if !(0.0..=1.0).contains(&value) => {
+            Err(serde::de::Error::custom(format!("`{value}` is not a probability; give a number from 0 to 1")))
+        }
+        value => Ok(value),
+    }
 }
 
 /// Says in a map's schema which keys it may have.
@@ -122,6 +142,9 @@ impl Default for Settings {
             max_tools: 10,
             max_skills: 3,
             max_memories: 3,
+            max_results: 5,
+            min_score: None,
+            semantic_mode: false,
             output_tokens: None,
             tools: Vec::new(),
             skills: Vec::new(),
@@ -151,6 +174,21 @@ impl Settings {
         capped(&own.skills, &self.skills, own.max_skills.unwrap_or(self.max_skills))
     }
 
+    /// What selection may add in a mode.
+    #[must_use]
+    pub fn caps(&self, mode: Mode) -> Caps {
+        let own = self.mode(mode);
+        #[expect(clippy::cast_possible_truncation, reason = "a probability")]
+        let min_score = self.min_score.map(|score| score as f32);
+        Caps {
+            mode,
+            tools: own.max_tools.unwrap_or(self.max_tools),
+            skills: own.max_skills.unwrap_or(self.max_skills),
+            results: self.max_results,
+            min_score,
+        }
+    }
+
     /// The token cap of each capped layer in a mode.
     #[must_use]
     pub fn layers(&self, mode: Mode) -> BTreeMap<Layer, usize> {
@@ -166,6 +204,7 @@ impl Settings {
         self.max_tools = self.max_tools.min(other.max_tools);
         self.max_skills = self.max_skills.min(other.max_skills);
         self.max_memories = self.max_memories.min(other.max_memories);
+        self.max_results = self.max_results.min(other.max_results);
         for mode in self.modes.values_mut() {
             mode.max_tools = mode.max_tools.map(|cap| cap.min(other.max_tools));
             mode.max_skills = mode.max_skills.map(|cap| cap.min(other.max_skills));

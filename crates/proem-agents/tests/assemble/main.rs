@@ -13,3 +13,4 @@ mod checklist;
 mod laws;
 mod modes;
 mod scene;
+mod selection;

@@ -11,7 +11,7 @@ fn every_case_has_its_mode() {
     let mut wrong = Vec::new();
     for line in CASES.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let inferred = infer(case["task"].as_str().unwrap(), &Hints::default(), &keywords);
+        let inferred = infer(case["task"].as_str().unwrap(), &Hints::default(), &keywords, None);
         let because = if inferred.reason == "nothing says otherwise" { "default" } else { "keyword" };
         if (case["mode"].as_str(), case["because"].as_str()) != (Some(inferred.mode.as_str()), Some(because)) {
             wrong.push(format!("{line}\n  is {}: {}", inferred.mode.as_str(), inferred.reason));

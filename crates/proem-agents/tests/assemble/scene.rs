@@ -3,14 +3,17 @@
 use proem_agents::assemble::gathered::{
     Change, DiffStat, Entry, Env, Gap, Gathered, Git, Head, RuleFile, RuleText, Status, WorkTree,
 };
+use proem_agents::assemble::selecting::Selecting;
 use proem_agents::assemble::settings::Settings;
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, embedded_book};
 use proem_engine::Error;
+use proem_engine::catalogue::Catalogue;
 use proem_engine::mode::{Hints, Mode};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
+use proem_engine::select::{Index, Selector, Usage};
 use proem_engine::tokens::{Counts, OpenAi};
 use proem_guard::{Key, Untrusted};
 use proem_text::{Label, Source};
@@ -23,6 +26,21 @@ pub(crate) struct Scene {
     pub(crate) mode: Option<Mode>,
     pub(crate) prompt: Prompt,
     pub(crate) input_tokens: Option<usize>,
+    pub(crate) shelf: Option<Shelf>,
+}
+
+/// A catalogue, ranked by words.
+pub(crate) struct Shelf {
+    catalogue: Catalogue,
+    index: Index,
+    selector: Selector,
+}
+
+impl Shelf {
+    pub(crate) fn new(catalogue: Catalogue) -> Self {
+        let selector = Selector::shipped().unwrap();
+        Self { index: Index::new(catalogue.entries(), &Usage::default(), &selector), catalogue, selector }
+    }
 }
 
 pub(crate) fn outside(text: &str) -> Untrusted<String> {
@@ -70,10 +88,23 @@ impl Scene {
             mode: Some(Mode::Act),
             prompt: prompt_with(&[]),
             input_tokens: None,
+            shelf: None,
         }
     }
 
     pub(crate) fn try_assemble(&self) -> Result<Assembled, Error> {
+        let task = match &self.task {
+            Task::Caller(text) => text.clone(),
+            Task::Outside(_) => String::new(),
+        };
+        let query = self.shelf.as_ref().map(|shelf| shelf.selector.query(&task));
+        let selecting = self.shelf.as_ref().zip(query.as_ref()).map(|(shelf, query)| Selecting {
+            catalogue: &shelf.catalogue,
+            index: &shelf.index,
+            selector: &shelf.selector,
+            query,
+            meant: None,
+        });
         let request = Request {
             task: &self.task,
             gathered: &self.gathered,
@@ -83,6 +114,9 @@ impl Scene {
             key: &Key::new([7; 32]),
             input_tokens: self.input_tokens,
             monolithic: None,
+            selecting: selecting.as_ref(),
+            entries: None,
+            mode_examples: None,
         };
         assemble(&request, &mut Counts::new(&OpenAi::O200k))
     }

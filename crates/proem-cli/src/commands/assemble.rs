@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use proem_agents::assemble::gathered::{Gathered, RuleText};
-use proem_agents::assemble::output::{Extra, output};
+use proem_agents::assemble::output::{Extra, Output, output};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
@@ -17,7 +17,9 @@ use proem_runtime::{Environment, GatherOptions, gather, installation_key};
 use proem_text::{Label, Source, json};
 use serde_json::Value as Json;
 
-use super::explain::{Account, explain};
+use super::catalogue;
+use super::explain::{Account, SelectionAccount, explain};
+use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
 use crate::failure::Failure;
 use crate::places::Places;
@@ -60,6 +62,9 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let key = installation_key(&places.key())?;
     let counter = model.counter();
     let mut counts = Counts::new(counter.as_ref());
+    let prepared = Prepared::new(project, places, &task, &gathered)?;
+    project.notes.extend(prepared.notes.iter().cloned());
+    let (selecting, entries) = (prepared.selecting(), prepared.entries());
     let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
     let request = Request {
         task: &task,
@@ -70,6 +75,9 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         key: &key,
         input_tokens: input_tokens(args, model, project, &prompt),
         monolithic,
+        selecting: selecting.as_ref(),
+        entries: entries.as_ref(),
+        mode_examples: prepared.mode_examples(),
     };
     let assembled = assemble(&request, &mut counts)?;
     let cache = plan(&assembled.assembly, model, counter.exactness());
@@ -79,11 +87,30 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
             let body = proem_llm::request(&assembled.assembly, model, &cache)?;
             ui::data(&format!("{}\n", json::pretty(&body)))?;
         }
-        Format::Json => ui::data(&as_json(&task, &gathered, &assembled, project, &cache)?)?,
+        Format::Json => {
+            let degraded = prepared.degraded.clone();
+            let extra = Extra {
+                degraded,
+                embedding_calls: prepared.calls,
+                catalogue_tokens: catalogue_tokens(&prepared),
+                ..extra(project, &cache)?
+            };
+            ui::data(&as_json(output(&task, &gathered, &assembled, extra))?)?;
+        }
     }
     if args.explain {
-        let untrusted = &project.untrusted;
-        let account = Account { assembled: &assembled, gathered: &gathered, model, cache: &cache, untrusted };
+        let account = Account {
+            assembled: &assembled,
+            gathered: &gathered,
+            model,
+            cache: &cache,
+            untrusted: &project.untrusted,
+            selection: SelectionAccount {
+                embedding_calls: prepared.calls,
+                degraded: &prepared.degraded,
+                catalogue_tokens: catalogue_tokens(&prepared),
+            },
+        };
         Ok(Printed::Explained(explain(&account)))
     } else {
         Ok(Printed::Short(shortfalls(&assembled, &gathered)))
@@ -100,21 +127,29 @@ fn shortfalls(assembled: &Assembled, gathered: &Gathered) -> Vec<String> {
     unknown.chain(cut).chain(assembled.left_out.iter().cloned()).collect()
 }
 
-fn as_json(
-    task: &Task,
-    gathered: &Gathered,
-    assembled: &Assembled,
-    project: &Project,
-    cache: &CachePlan,
-) -> Result<String, Failure> {
-    let bug = |e: serde_json::Error| Failure::bug("could not write JSON", e);
-    let mut plan = serde_json::to_value(cache).map_err(bug)?;
+fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {
+    let mut plan = serde_json::to_value(cache).map_err(|e| Failure::bug("could not write JSON", e))?;
     if let Some(plan) = plan.as_object_mut() {
         plan.insert("sentence".into(), Json::String(cache.sentence()));
     }
-    let extra = Extra { cache: Some(plan), untrusted_files: project.untrusted.clone(), notes: project.notes.clone() };
-    let out = output(task, gathered, assembled, extra);
-    Ok(format!("{}\n", json::pretty(&serde_json::to_value(out).map_err(bug)?)))
+    Ok(Extra {
+        cache: Some(plan),
+        untrusted_files: project.untrusted.clone(),
+        notes: project.notes.clone(),
+        ..Extra::default()
+    })
+}
+
+fn as_json(out: Output) -> Result<String, Failure> {
+    let json = serde_json::to_value(out).map_err(|e| Failure::bug("could not write JSON", e))?;
+    Ok(format!("{}\n", json::pretty(&json)))
+}
+
+/// The tokens of all definitions in the catalogue: what a prompt with every tool would hold.
+fn catalogue_tokens(prepared: &Prepared) -> Option<usize> {
+    let entries = prepared.catalogue().entries();
+    (!entries.is_empty())
+        .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::tokens(entry))))
 }
 
 fn task(args: &Assemble) -> Result<Task, Failure> {

@@ -3,8 +3,10 @@
 use anstyle::Style;
 use proem_agents::assemble::Assembled;
 use proem_agents::assemble::gathered::Gathered;
-use proem_agents::assemble::output::UntrustedFile;
+use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded};
+use proem_agents::assemble::selecting::Candidate;
 use proem_engine::cache::CachePlan;
+use proem_engine::catalogue::Approval;
 use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, State};
 use proem_engine::section::Trust;
@@ -21,6 +23,15 @@ pub(super) struct Account<'a> {
     pub(super) model: &'a Model,
     pub(super) cache: &'a CachePlan,
     pub(super) untrusted: &'a [UntrustedFile],
+    pub(super) selection: SelectionAccount<'a>,
+}
+
+/// What the assembly itself doesn't know about selection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SelectionAccount<'a> {
+    pub(super) embedding_calls: usize,
+    pub(super) degraded: &'a [String],
+    pub(super) catalogue_tokens: Option<usize>,
 }
 
 /// Cells of the longest bar.
@@ -34,6 +45,7 @@ pub(super) fn explain(account: &Account<'_>) -> String {
     head(account, &mut out);
     table(account, &mut out);
     totals(account, &mut out);
+    selection(account, &mut out);
     decisions(account, &mut out);
     out
 }
@@ -140,6 +152,71 @@ fn totals(account: &Account<'_>, out: &mut String) {
     line(out, &format!("cache: {}", account.cache.sentence()));
 }
 
+/// Each candidate with its score, what speaks for it, and why it was left out.
+fn selection(account: &Account<'_>, out: &mut String) {
+    let calls = account.selection.embedding_calls;
+    let Some(selected) = &account.assembled.selected else {
+        line(out, &styled(DIM, &format!("the catalogue is empty; embedding calls: {calls}")));
+        return;
+    };
+    let all = account.selection.catalogue_tokens.unwrap_or(0);
+    let (entries, named) = (grouped(selected.entries), grouped(capability_tokens(account.assembled)));
+    out.push('\n');
+    line(
+        out,
+        &format!(
+            "{}  {entries} in the catalogue ({} tokens with all of them, {named} with what is named); embedding calls: {calls}",
+            styled(BOLD, "tools and skills"),
+            grouped(all)
+        ),
+    );
+    let longest = selected.candidates.iter().map(|candidate| candidate.name.chars().count()).max().unwrap_or(0);
+    for candidate in &selected.candidates {
+        let (style, verdict) = match candidate.cut {
+            None => (GREEN, "chosen".to_owned()),
+            Some(reason) => (DIM, reason.in_words().to_owned()),
+        };
+        let name = styled(style, &format!("{:longest$}", candidate.name));
+        let approved = if candidate.approval == Approval::Approved { "" } else { ", not approved" };
+        line(
+            out,
+            &format!(
+                "  {:.2}  {name}  {:5}  {verdict}{approved}: {}",
+                candidate.score,
+                candidate.kind.as_str(),
+                evidence(candidate)
+            ),
+        );
+    }
+    if selected.abstained {
+        line(out, &format!("nothing fits: no candidate reaches {:.2}", selected.threshold));
+    }
+    if selected.cut {
+        line(out, "only the beginning of the task was looked at to select tools and skills");
+    }
+}
+
+/// What speaks for a candidate, in words.
+fn evidence(candidate: &Candidate) -> String {
+    let mut parts = Vec::new();
+    if !candidate.words.is_empty() {
+        let words: Vec<String> = candidate.words.iter().map(|word| show::terminal_str(word).into_string()).collect();
+        parts.push(format!("shares {}", words.join(", ")));
+    }
+    let of = |name: &str| candidate.evidence.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, value)| *value);
+    parts.push(format!("meaning {:.2}", of("meaning")));
+    if of("used") > 0.0 {
+        parts.push(format!("used for such requests {:.2}", of("used words")));
+    }
+    if let Some(example) = &candidate.example {
+        parts.push(format!("example \"{}\"", show::terminal_capped(example, SHOWN)));
+    }
+    if candidate.part > 0 {
+        parts.push(format!("by sentence {}", candidate.part));
+    }
+    parts.join("; ")
+}
+
 fn decisions(account: &Account<'_>, out: &mut String) {
     let assembled = account.assembled;
     for section in assembled.report.sections.iter().filter(|section| !section.neutralised.is_empty()) {
@@ -154,7 +231,7 @@ fn decisions(account: &Account<'_>, out: &mut String) {
         line(
             out,
             &format!(
-                "memories and events left out: {instructing} that claim to instruct, {unrelated} that share no word with the task, {over} over the cap"
+                "memories and events left out: {instructing} that claim to instruct, {unrelated} that have nothing to do with the task, {over} over the cap"
             ),
         );
     }
@@ -167,5 +244,7 @@ fn decisions(account: &Account<'_>, out: &mut String) {
             gap.about.as_ref().map(|about| format!(" [{}]", show::terminal_capped(about, SHOWN))).unwrap_or_default();
         line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));
     }
-    line(out, &styled(DIM, "degraded: no embedding model, so memories and events are picked by shared words"));
+    for reason in degraded(assembled, account.selection.degraded) {
+        line(out, &styled(DIM, &format!("degraded: {}", show::terminal_str(&reason))));
+    }
 }

@@ -2,10 +2,13 @@
 
 mod assemble;
 mod book;
+mod catalogue;
 mod completions;
 mod explain;
 mod init;
 mod reference;
+mod select;
+mod selecting;
 mod tokens;
 mod trust;
 
@@ -19,6 +22,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
+        Command::Catalogue(command) => catalogue::run(&command),
+        Command::Select(args) => select::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Init(args) => init::run(&args),

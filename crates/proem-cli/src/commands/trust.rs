@@ -6,7 +6,7 @@
 pub(super) mod candidates;
 mod editing;
 mod list;
-mod review;
+pub(super) mod review;
 mod revoke;
 
 use std::collections::BTreeSet;
@@ -187,7 +187,7 @@ fn by_hash(place: &Place, files: &[PathBuf], wanted: &str) -> Result<ExitCode, F
 }
 
 /// Refuses to go on where nobody can be asked.
-fn on_terminal(about: &str, otherwise: &str) -> Result<(), Failure> {
+pub(super) fn on_terminal(about: &str, otherwise: &str) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ fn on_terminal(about: &str, otherwise: &str) -> Result<(), Failure> {
 }
 
 /// Asks one question; anything but yes is no.
-fn ask(question: &str) -> Result<bool, Failure> {
+pub(super) fn ask(question: &str) -> Result<bool, Failure> {
     ui::aside(&format!("{} [y/N] ", styled(BOLD, question)));
     let mut answer = Vec::new();
     let mut input = std::io::stdin().lock().take(MAX_ANSWER);

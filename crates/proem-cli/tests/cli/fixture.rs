@@ -60,13 +60,15 @@ impl Fixture {
 
     fn within(base: PathBuf, held: Held) -> Self {
         let repo = base.join("repo");
-        for folder in ["home", "config", "state", "repo"] {
+        for folder in ["home", "config", "state", "cache", "repo"] {
             DirBuilder::new().mode(0o700).create(base.join(folder)).unwrap();
         }
         fs::write(base.join("key"), KEY).unwrap();
         fs::set_permissions(base.join("key"), Permissions::from_mode(0o600)).unwrap();
         let mut fixture = Self { base, repo, variables: BTreeMap::new(), _held: held };
-        for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state")] {
+        for (name, folder) in
+            [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
+        {
             fixture.set(name, fixture.base.join(folder));
         }
         fixture.set("PROEM_KEY_FILE", fixture.base.join("key"));

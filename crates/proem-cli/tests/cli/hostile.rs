@@ -70,6 +70,11 @@ impl Hostile {
             self.script.display()
         );
         fixture.write(".mcp.json", servers);
+        let tools = serde_json::json!([{ "name": format!("{MARK}{ESCAPE}"), "description": format!("{MARK}{ESCAPE}\n{MARK}") }]);
+        fixture.write(&format!(".proem/catalogue/x{ESCAPE}.json"), tools.to_string());
+        fixture.write(".proem/catalogue.toml", format!("[[tool]]\nname = 'own'\ndescription = '{MARK}'\n"));
+        fixture
+            .write(&format!(".claude/skills/x{ESCAPE}/SKILL.md"), format!("---\ndescription: {MARK}\n---\n{MARK}\n"));
         fixture.write(".proem/private/memory.jsonl", format!("{{\"text\":\"clock {MARK}\",\"kind\":\"note\"}}\n"));
         fixture.write(format!("{MARK}.txt").as_str(), "x\n");
         fixture.write(".gitattributes", "* filter=x diff=x merge=x\n");
@@ -145,18 +150,18 @@ impl Hostile {
         self.run.exists()
     }
 
-    /// Every file but those in the state folder, with its content.
+    /// Every file but those in the user's state and cache folders, with its content.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
-        collect(&self.fixture.base, &self.fixture.base.join("state"), &mut files);
+        collect(&self.fixture.base, &["state", "cache"].map(|name| self.fixture.base.join(name)), &mut files);
         files
     }
 }
 
-fn collect(folder: &Path, except: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+fn collect(folder: &Path, except: &[PathBuf], files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path == except {
+        if except.contains(&path) {
             continue;
         }
         let metadata = path.symlink_metadata().unwrap();
@@ -257,6 +262,13 @@ fn no_command_runs_or_writes_anything() {
         &["book", "check"],
         &["book", "show", "nothing"],
         &["book", "show", "a\u{1b}]0;x\u{7}/b\u{1b}]0;x\u{7}"],
+        &["catalogue", "list"],
+        &["catalogue", "list", "--json"],
+        &["catalogue", "show", "own"],
+        &["catalogue", "check"],
+        &["catalogue", "check", "--json"],
+        &["select", TASK],
+        &["select", TASK, "--json"],
         &["tokens", "README.md", "AGENTS.md"],
         &["trust", "list"],
         &["trust", "list", "--json"],
@@ -266,7 +278,7 @@ fn no_command_runs_or_writes_anything() {
         let before = hostile.files();
         let run = hostile.fixture.proem(args);
         assert!(!hostile.was_run(), "{args:?} ran {}", fs::read_to_string(&hostile.run).unwrap());
-        assert!(hostile.files() == before, "{args:?} wrote outside the state folder");
+        assert!(hostile.files() == before, "{args:?} wrote outside the state and cache folders");
         assert!(!(run.stdout().to_owned() + run.stderr()).contains("\u{1b}]"), "{args:?} printed an escape code");
         assert!([0, 1].contains(&run.code()) || args.contains(&"show"), "{args:?}: {}", run.stderr());
     }

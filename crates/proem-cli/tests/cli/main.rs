@@ -21,8 +21,11 @@ macro_rules! snapshot {
 
 mod assemble;
 mod book;
+mod catalogue;
 mod fixture;
 mod golden;
 mod hostile;
 mod schema;
+mod select;
+mod selection;
 mod tokens;

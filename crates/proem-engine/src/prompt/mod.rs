@@ -16,4 +16,4 @@ pub mod picoschema;
 mod render;
 mod shape;
 mod walk;
-mod yaml;
+pub(crate) mod yaml;

@@ -15,6 +15,7 @@ use super::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("proem-cli", &["proem-server"]),
     ("proem-server", &["proem-runtime"]),
+    ("proem-lab", &["proem-runtime"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),
     ("proem-llm", &["proem-engine"]),

@@ -24,10 +24,11 @@ const INTRODUCTION: &str = "\
 ";
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 16] = [
+const FORMS: [(&str, &str); 17] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.output_tokens", "4096"),
+    ("assemble.min_score", "0.2"),
     ("assemble.layers.constitution", "1000"),
     ("assemble.layers.rules", "1000"),
     ("assemble.layers.capabilities", "800"),
@@ -194,7 +195,7 @@ mod tests {
             let found = text
                 .lines()
                 .any(|line| line.starts_with(&format!("{key} = ")) || (line.starts_with('[') && line.contains(&table)));
-            assert!(found || text.contains("[assemble]") && key == "assemble", "{key}");
+            assert!(found || text.contains(&format!("[{key}]\n")), "{key}");
         }
     }
 

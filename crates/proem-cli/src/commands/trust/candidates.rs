@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use proem_agents::assemble::settings::Paths;
+use proem_engine::catalogue::skill;
 use proem_guard::show;
 use proem_runtime::Error;
+use proem_runtime::catalogue;
 use proem_runtime::files::{self, Content};
 
 use crate::failure::Failure;
@@ -31,6 +33,10 @@ pub(crate) enum Use {
     Book,
     /// It stands in for this part of the book.
     StandsIn(&'static str),
+    /// Tools and skills of the project's own.
+    Catalogue,
+    /// A skill.
+    Skill,
 }
 
 /// A file that Proem would read as trusted.
@@ -71,6 +77,10 @@ impl Candidates {
         for name in RULE_FILES {
             uses.insert(name.to_owned(), vec![Use::RuleFile]);
         }
+        uses.insert(catalogue::OWN.to_owned(), vec![Use::Catalogue]);
+        for path in skill_files(root) {
+            uses.insert(path, vec![Use::Skill]);
+        }
         for path in found.book_files(root) {
             uses.entry(path).or_default().push(Use::Book);
         }
@@ -104,7 +114,8 @@ impl Candidates {
         if let Some(refused) = self.refused.iter().find(|refused| refused.path == path) {
             return Err(Failure::usage(format!("`{shown}` can't be trusted: {}", refused.why)));
         }
-        if is_book_file(path) || path == CONFIG || RULE_FILES.contains(&path) {
+        let has_place = [CONFIG, catalogue::OWN].contains(&path) || RULE_FILES.contains(&path) || is_skill_file(path);
+        if is_book_file(path) || has_place {
             return Err(Failure::usage(format!("`{shown}` is not there; check the path")));
         }
         Err(Failure::usage(format!("`{shown}` is not read as trusted, so there is nothing to trust; {}", self.known())))
@@ -114,8 +125,12 @@ impl Candidates {
     pub(crate) fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
-            "what can be trusted is {CONFIG}, {}, the files of {BOOK}/ and what {CONFIG} names under [assemble.paths]",
-            RULE_FILES.join(", ")
+            "what can be trusted is {CONFIG}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} names \
+             under [assemble.paths]",
+            RULE_FILES.join(", "),
+            catalogue::OWN,
+            skill::FILE,
+            skill::FOLDERS.join(" and ")
         );
         if names.is_empty() {
             return format!("{kinds}; there are none here");
@@ -200,6 +215,28 @@ impl Candidates {
             }
         }
     }
+}
+
+/// The paths of the project's skills. A link is left out: `catalogue list` says so.
+fn skill_files(root: &Path) -> Vec<String> {
+    let mut paths = Vec::new();
+    for folder in skill::FOLDERS {
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let parent = Path::new(folder).parent().is_none_or(|parent| is_folder(&root.join(parent)));
+        let Some(entries) =
+            std::fs::read_dir(root.join(folder)).ok().filter(|_| parent && is_folder(&root.join(folder)))
+        else {
+            continue;
+        };
+        let names = entries.flatten().filter(|entry| is_folder(&entry.path()));
+        let names = names.filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).take(MAX_FILES);
+        paths.extend(names.map(|name| format!("{folder}/{name}/{}", skill::FILE)));
+    }
+    paths
+}
+
+fn is_skill_file(path: &str) -> bool {
+    skill::FOLDERS.iter().any(|folder| path.starts_with(&format!("{folder}/"))) && path.ends_with(skill::FILE)
 }
 
 /// Whether the book reads a file with this path.

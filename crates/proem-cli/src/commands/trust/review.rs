@@ -98,7 +98,7 @@ fn one(of: &str, file: &Reviewed<'_>) -> String {
 }
 
 /// A path after words of ours; a long one goes on behind a mark.
-pub(super) fn heading(words: &str, path: &str) -> String {
+pub(in crate::commands) fn heading(words: &str, path: &str) -> String {
     let shown = show::terminal_str(path).into_string();
     let mut parts = cut(&shown, WIDTH.saturating_sub(12)).into_iter();
     let mut out = format!("{words}{}\n", styled(BOLD, &parts.next().unwrap_or_default()));
@@ -119,6 +119,8 @@ fn meaning(usage: &Use, path: &str) -> String {
         Use::StandsIn(part) => {
             format!("it stands in for the book's {part}, which models are told to follow in every task")
         }
+        Use::Catalogue => "its tools and skills, and what it says about others, count as your own words".into(),
+        Use::Skill => "its description may stand in prompts, and models may be pointed to what it says".into(),
         Use::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
         Use::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
         Use::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
@@ -128,7 +130,7 @@ fn meaning(usage: &Use, path: &str) -> String {
 }
 
 /// The difference between two texts, in the unified form.
-fn difference(before: &str, after: &str) -> Vec<String> {
+pub(in crate::commands) fn difference(before: &str, after: &str) -> Vec<String> {
     // Only line feeds end lines here; `diff_lines` would cut at carriage returns too.
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
@@ -153,7 +155,7 @@ fn difference(before: &str, after: &str) -> Vec<String> {
 }
 
 /// One line of the text as rows of the screen.
-fn rows(sign: &str, line: &str, style: Option<anstyle::Style>) -> Vec<String> {
+pub(in crate::commands) fn rows(sign: &str, line: &str, style: Option<anstyle::Style>) -> Vec<String> {
     let shown = format!("{sign}{}", show::terminal_str(line));
     let marked = |(index, part): (usize, String)| {
         let mark = if index == 0 { MARK } else { CONTINUED };

@@ -1,0 +1,152 @@
+//! Which tools and skills of the catalogue a prompt names, and how.
+//!
+//! Base tools and default skills stand in the prefix, sorted, whatever the task; what the task
+//! needs is named behind everything that is cached. A definition is shown as text of ours only if
+//! a person approved it; of others, the name and a generated signature, contained.
+
+use std::collections::BTreeSet;
+
+use proem_engine::Error;
+use proem_engine::catalogue::{Approval, Capability, Catalogue, Kind, signature};
+use proem_engine::input::Value;
+use proem_engine::select::{Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
+use proem_guard::Untrusted;
+
+/// What is selected from, and the task prepared for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Selecting<'r> {
+    /// The catalogue.
+    pub catalogue: &'r Catalogue,
+    /// The catalogue, prepared.
+    pub index: &'r Index,
+    /// Languages, words and weights.
+    pub selector: &'r Selector,
+    /// The task, prepared.
+    pub query: &'r Query,
+    /// What the embedding model says about the task; `None` if there is none or it failed.
+    pub meant: Option<Meant<'r>>,
+}
+
+/// What was selected.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selected {
+    /// Chosen entries and the best of the others, in the order of the ranking.
+    pub candidates: Vec<Candidate>,
+    /// Whether nothing of the catalogue fits.
+    pub abstained: bool,
+    /// The probability below which an entry doesn't fit.
+    pub threshold: f32,
+    /// How many entries the catalogue has.
+    pub entries: usize,
+    /// Why words alone decided; `None` if meaning did too.
+    pub degraded: Option<String>,
+    /// Whether only the beginning of the task was looked at.
+    pub cut: bool,
+    /// Base tools and default skills that are in the catalogue and not approved.
+    pub unapproved_base: Vec<String>,
+}
+
+/// One entry that was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether a person approved its definition.
+    pub approval: Approval,
+    /// How likely the task needs it, 0 to 1.
+    pub score: f32,
+    /// Why it was not chosen; `None` if it was.
+    pub cut: Option<Reason>,
+    /// The task's words that it has too.
+    pub words: Vec<String>,
+    /// The example of its own that is nearest.
+    pub example: Option<Untrusted<String>>,
+    /// Each kind of evidence by name, 0 to about 1.
+    pub evidence: Vec<(&'static str, f32)>,
+    /// The sentence of the task that speaks for it, from 1; 0 for the whole.
+    pub part: usize,
+}
+
+impl Selected {
+    /// The names of chosen entries of a kind, in the order of the ranking.
+    pub fn chosen(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        let chosen = self.candidates.iter().filter(move |candidate| candidate.cut.is_none() && candidate.kind == kind);
+        chosen.map(|candidate| candidate.name.as_str())
+    }
+}
+
+/// Ranks the catalogue and chooses.
+pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, named: &BTreeSet<&str>) -> Result<Selected, Error> {
+    let Selecting { catalogue, index, selector, query, meant } = selecting;
+    let entries = catalogue.entries();
+    let ranking = selector.rank(entries, index, query, meant.as_ref())?;
+    let selection = choose(entries, &ranking, caps, named);
+    let chosen = selection.chosen.iter().map(|chosen| (chosen.rank, None));
+    let cut = selection.cut.iter().map(|cut| (cut.rank, Some(cut.reason)));
+    let mut looked_at: Vec<(usize, Option<Reason>)> = chosen.chain(cut).collect();
+    looked_at.sort_unstable_by_key(|(rank, _)| *rank);
+    let candidates =
+        looked_at.into_iter().filter_map(|(rank, cut)| candidate(selecting, &ranking, rank, cut)).collect();
+    let unapproved = |name: &&&str| catalogue.get(name).is_some_and(|entry| entry.approval() == Approval::Outside);
+    Ok(Selected {
+        candidates,
+        abstained: selection.abstained,
+        threshold: caps.min_score.unwrap_or(ranking.threshold),
+        entries: entries.len(),
+        degraded: ranking.degraded,
+        cut: ranking.cut,
+        unapproved_base: named.iter().filter(unapproved).map(|name| (*name).to_owned()).collect(),
+    })
+}
+
+fn candidate(selecting: &Selecting<'_>, ranking: &Ranking, rank: usize, cut: Option<Reason>) -> Option<Candidate> {
+    let Selecting { catalogue, index, selector, query, .. } = selecting;
+    let ranked = ranking.ranked.get(rank)?;
+    let entry = catalogue.entries().get(ranked.entry)?;
+    let example = selector.nearest_example(entry, query);
+    Some(Candidate {
+        name: entry.name().as_str().to_owned(),
+        kind: entry.kind(),
+        approval: entry.approval(),
+        score: ranked.probability,
+        cut,
+        words: selector.shared_words(index, query, ranked),
+        example: example.and_then(|example| entry.definition().examples.get(example).cloned()),
+        evidence: FEATURE_NAMES.into_iter().zip(ranked.features).collect(),
+        part: ranked.part,
+    })
+}
+
+/// The definitions of base tools and default skills that a person approved, sorted by name.
+pub(super) fn core(catalogue: &Catalogue, named: &BTreeSet<&str>) -> Value {
+    Value::list(named.iter().filter_map(|name| definition(catalogue.get(name)?)))
+}
+
+/// The chosen entries that a person approved, with their definitions, sorted by name.
+pub(super) fn approved(catalogue: &Catalogue, selected: &Selected) -> Value {
+    Value::list(chosen(catalogue, selected).into_iter().filter_map(definition))
+}
+
+/// The chosen entries that nobody approved: name and generated signature, sorted by name.
+pub(super) fn outside(catalogue: &Catalogue, selected: &Selected) -> Value {
+    let outside = chosen(catalogue, selected).into_iter().filter(|entry| entry.approval() == Approval::Outside);
+    Value::list(outside.map(signature))
+}
+
+fn chosen<'c>(catalogue: &'c Catalogue, selected: &Selected) -> Vec<&'c Capability> {
+    let names = selected.candidates.iter().filter(|candidate| candidate.cut.is_none());
+    let names: BTreeSet<&str> = names.map(|candidate| candidate.name.as_str()).collect();
+    names.into_iter().filter_map(|name| catalogue.get(name)).collect()
+}
+
+fn definition(entry: &Capability) -> Option<Value> {
+    let approved = entry.approved()?;
+    let about = approved.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(Value::from([
+        ("kind", entry.kind().as_str().into()),
+        ("signature", approved.signature.into()),
+        ("about", about.into()),
+    ]))
+}

@@ -1,0 +1,125 @@
+//! `proem catalogue`: what may be selected, and what of it was approved.
+
+mod approve;
+mod check;
+mod list;
+mod load;
+pub(super) mod refresh;
+mod show;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_embed::StaticModel;
+use proem_engine::catalogue::{Approval, Capability, Finding, Kind, Modes, Name, signature};
+use proem_engine::mode::Mode;
+use proem_engine::tokens::{OpenAi, TokenCounter as _};
+use proem_guard::{Untrusted, show as door};
+use serde_json::{Value, json};
+
+use crate::args::CatalogueCommand;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+
+pub(super) use load::{Loaded, load};
+pub(super) use refresh::read_manifest;
+
+pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
+    match command {
+        CatalogueCommand::List { kind, server, place } => list::run(*kind, server.as_deref(), place),
+        CatalogueCommand::Show { name, place } => show::run(name, place),
+        CatalogueCommand::Refresh(place) => {
+            let model = StaticModel::built_in().map_err(|error| Failure::bug("the built-in model", error))?;
+            refresh::run(place, Some(&model))
+        }
+        CatalogueCommand::Check(place) => check::run(place),
+        CatalogueCommand::Approve { names, root } => approve::run(names, root),
+    }
+}
+
+/// The project around a folder with its catalogue.
+pub(super) fn open(root: &Path) -> Result<(Project, Places, Loaded), Failure> {
+    let places = Places::find()?;
+    let project = Project::open(root, &places, Reading::Trusted)?;
+    project.say();
+    let loaded = load(&project, &places)?;
+    Ok((project, places, loaded))
+}
+
+/// The tokens of an entry's definition as o200k counts them: name, description and parameters.
+pub(super) fn tokens(entry: &Capability) -> usize {
+    let mut text = format!("{} {}", entry.name(), plain(&entry.definition().description));
+    if let Some(parameters) = entry.parameters_text() {
+        text.push(' ');
+        text.push_str(&plain(&parameters));
+    }
+    OpenAi::O200k.count(&text)
+}
+
+/// The exact text, on its way to JSON, a counter or an escaping writer.
+fn plain(text: &Untrusted<String>) -> String {
+    door::json(text).as_str().unwrap_or_default().to_owned()
+}
+
+pub(super) const fn approval_word(entry: &Capability) -> &'static str {
+    match (entry.approval(), entry.changed()) {
+        (Approval::Approved, _) => "approved",
+        (Approval::Outside, true) => "changed",
+        (Approval::Outside, false) => "not approved",
+    }
+}
+
+fn modes_json(modes: Modes) -> Vec<&'static str> {
+    modes.iter().map(Mode::as_str).collect()
+}
+
+/// What `list --json` says of an entry.
+fn summary_json(entry: &Capability, findings: &[Finding]) -> Value {
+    let definition = entry.definition();
+    let tags: Vec<&str> = definition.tags.iter().map(Name::as_str).collect();
+    let own: Vec<Value> = about(findings, entry).iter().map(finding_json).collect();
+    json!({
+        "name": entry.name().as_str(),
+        "kind": entry.kind().as_str(),
+        "server": entry.server().map(Name::as_str),
+        "state": approval_word(entry),
+        "hash": entry.hash().to_string(),
+        "modes": modes_json(definition.modes),
+        "tags": tags,
+        "signature": door::json(&signature(entry)),
+        "origin": { "file": entry.origin().file, "place": place(entry) },
+        "tokens": tokens(entry),
+        "findings": own,
+    })
+}
+
+/// Where in its file an entry stands.
+fn place(entry: &Capability) -> String {
+    use proem_engine::catalogue::At;
+    match &entry.origin().at {
+        At::Whole => String::new(),
+        At::Line { line, column } => format!("{line}:{column}"),
+        At::Pointer(pointer) => pointer.clone(),
+    }
+}
+
+/// What was found about one entry; findings are sorted by name.
+fn about<'f>(findings: &'f [Finding], entry: &Capability) -> &'f [Finding] {
+    let start = findings.partition_point(|finding| finding.name < *entry.name());
+    let end = findings.partition_point(|finding| finding.name <= *entry.name());
+    findings.get(start..end).unwrap_or_default()
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({ "name": finding.name.as_str(), "kind": finding.kind.as_str(), "text": finding.kind.in_words() })
+}
+
+/// `1 tool`, `2 skills`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", crate::ui::grouped(count), if count == 1 { "" } else { "s" })
+}
+
+const fn noun(kind: Kind) -> &'static str {
+    kind.as_str()
+}

@@ -1,0 +1,123 @@
+//! `proem catalogue approve`: shows definitions, asks once, and keeps the answer.
+//!
+//! Invariants: nothing is approved without a person at a terminal; what was shown is what becomes
+//! approved, since both come from one reading of the files.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind, findings};
+use proem_guard::show as door;
+use proem_text::json;
+use serde_json::Value;
+
+use super::load::{approved, store};
+use super::show::{capped, facts, text};
+use super::{about, counted, open, plain};
+use crate::commands::trust::review::difference;
+use crate::commands::trust::{ask, on_terminal};
+use crate::failure::Failure;
+use crate::trust::{TrustStore, Vouched};
+use crate::ui::{self, BOLD, RED, grouped, styled};
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+/// The most rows of one definition that are shown.
+const MAX_ROWS: usize = 80;
+
+pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
+    let (project, places, loaded) = open(root)?;
+    let wanted = wanted(names, &loaded.catalogue)?;
+    let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
+    if open.is_empty() {
+        let state = if wanted.len() == 1 { "is approved as it is" } else { "are approved as they are" };
+        ui::aside(&format!("nothing to do: {} {state}\n", counted(wanted.len(), "definition")));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let listed: Vec<&str> = open.iter().take(6).map(|entry| entry.name().as_str()).collect();
+    let more = open.len().saturating_sub(listed.len());
+    let and = if more > 0 { format!(" and {more} more") } else { String::new() };
+    on_terminal(
+        &format!("not approved: {}{and}", listed.join(", ")),
+        "describe the tool in your own words in catalogue.toml of your configuration",
+    )?;
+    let vouched = approved(&project, &places)?;
+    let store = store(&places)?;
+    let found = findings(&loaded.catalogue);
+    for (index, entry) in open.iter().enumerate() {
+        let of = format!("{} of {}: ", index.saturating_add(1), open.len());
+        ui::aside(&review(&of, entry, &found, (&store, &vouched)));
+    }
+    let flagged = open.iter().filter(|entry| !about(&found, entry).is_empty()).count();
+    let consequence = "If you approve: these descriptions and parameters stand in prompts as our own words do.";
+    ui::aside(&format!("{consequence}\n"));
+    if flagged > 0 {
+        ui::aside(&format!("{}\n", styled(RED, &format!("{} of them with findings", grouped(flagged)))));
+    }
+    let question = match open.len() {
+        1 => "Approve this definition?".to_owned(),
+        count => format!("Approve these {} definitions?", grouped(count)),
+    };
+    if !ask(&question)? {
+        return Ok(ExitCode::from(NO));
+    }
+    let shown: Vec<(String, Vec<u8>)> =
+        open.iter().map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes())).collect();
+    store.trust(&project.key, &shown)?;
+    ui::aside(&format!("approved {}\n", counted(open.len(), "definition")));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The entries that were named, by name or by server.
+fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Failure> {
+    let matches = |entry: &Capability, name: &str| {
+        entry.name().as_str() == name || entry.server().is_some_and(|server| server.as_str() == name)
+    };
+    for name in names {
+        if !catalogue.entries().iter().any(|entry| matches(entry, name)) {
+            let shown = door::terminal_str(name);
+            let problem = format!("no server with a manifest and no entry is called `{shown}`");
+            return Err(Failure::usage(format!("{problem}; `proem catalogue list` shows the names")));
+        }
+    }
+    Ok(catalogue.entries().iter().filter(|entry| names.iter().any(|name| matches(entry, name))).collect())
+}
+
+/// One definition as a person sees it before deciding; its author's words stand behind marks.
+fn review(of: &str, entry: &Capability, found: &[Finding], (store, vouched): (&TrustStore, &Vouched)) -> String {
+    let name = entry.name().as_str();
+    let mut out = format!("{}{}", styled(BOLD, of), facts(entry));
+    let before = store.last(vouched, name).and_then(|bytes| String::from_utf8(bytes).ok());
+    match before {
+        Some(before) => {
+            out.push_str("  changed since you approved it:\n");
+            let rows = difference(&readable(&before), &readable(&plain(entry.written())));
+            out.push_str(&capped(&rows, MAX_ROWS, entry));
+        }
+        None if vouched.knows(name) => {
+            out.push_str("  changed since you approved it; what it was is gone, so all of it is shown\n");
+            out.push_str(&text(entry, MAX_ROWS));
+        }
+        None => {
+            out.push_str("  new: you never approved it\n");
+            out.push_str(&text(entry, MAX_ROWS));
+        }
+    }
+    if entry.kind() == Kind::Skill {
+        _ = writeln!(out, "  its body is part of what you approve and is not shown: open {}", entry.origin().file);
+    }
+    for finding in about(found, entry) {
+        _ = writeln!(out, "  {} {}", styled(RED, "finding:"), finding.kind.in_words());
+    }
+    out.push('\n');
+    out
+}
+
+/// What an author wrote, with the description's lines as lines.
+fn readable(written: &str) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(written) else { return written.to_owned() };
+    let description = fields.remove("description");
+    let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();
+    format!("{description}\n{}\n", json::pretty(&Value::Object(fields)))
+}

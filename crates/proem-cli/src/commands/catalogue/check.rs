@@ -1,0 +1,51 @@
+//! `proem catalogue check`
+
+use std::process::ExitCode;
+
+use proem_engine::catalogue::{Finding, findings};
+use proem_text::json;
+use serde_json::{Value, json};
+
+use super::load::missing;
+use super::{counted, finding_json, open};
+use crate::args::CataloguePlace;
+use crate::failure::Failure;
+use crate::ui::{self, BOLD, RED, YELLOW, styled};
+
+/// The exit code if something was found.
+const FOUND: u8 = 1;
+
+pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
+    let (_, _, loaded) = open(&place.root)?;
+    let found = findings(&loaded.catalogue);
+    let problems = loaded.catalogue.problems();
+    let missing = missing(&loaded.servers);
+    if place.json {
+        let all: Vec<Value> = found.iter().map(finding_json).collect();
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        ui::data(&format!("{}\n", json::pretty(&json!({ "findings": all, "problems": problems }))))?;
+    } else {
+        let mut out: String =
+            problems.iter().map(|problem| format!("{} {problem}\n", styled(YELLOW, "file:"))).collect();
+        out.extend(found.iter().map(line));
+        ui::listing(&out)?;
+    }
+    if let Some(note) = missing {
+        ui::note(&note);
+    }
+    if found.is_empty() && problems.is_empty() {
+        ui::aside(&format!("{} looked at, nothing found\n", counted(loaded.catalogue.entries().len(), "definition")));
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui::aside(&format!(
+        "{} and {} with files, in {}\n",
+        counted(found.len(), "finding"),
+        counted(problems.len(), "problem"),
+        counted(loaded.catalogue.entries().len(), "definition")
+    ));
+    Ok(ExitCode::from(FOUND))
+}
+
+fn line(finding: &Finding) -> String {
+    format!("{} {}: {}\n", styled(RED, "finding:"), styled(BOLD, finding.name.as_str()), finding.kind.in_words())
+}

@@ -1,0 +1,94 @@
+//! `proem catalogue list`
+
+use std::process::ExitCode;
+
+use proem_engine::catalogue::{Approval, Capability, Kind, findings};
+use proem_text::json;
+use serde_json::{Value, json};
+
+use super::{approval_word, counted, noun, open, place, summary_json, tokens};
+use crate::args::{CataloguePlace, KindArg};
+use crate::failure::Failure;
+use crate::ui::{self, BLUE, DIM, GREEN, RED, YELLOW, grouped, styled};
+
+pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &CataloguePlace) -> Result<ExitCode, Failure> {
+    let (_, _, loaded) = open(&place.root)?;
+    let of_kind = |entry: &Capability| match kind {
+        None => true,
+        Some(KindArg::Tool) => entry.kind() == Kind::Tool,
+        Some(KindArg::Skill) => entry.kind() == Kind::Skill,
+    };
+    let of_server =
+        |entry: &Capability| server.is_none_or(|server| entry.server().is_some_and(|own| own.as_str() == server));
+    let entries: Vec<&Capability> =
+        loaded.catalogue.entries().iter().filter(|entry| of_kind(entry) && of_server(entry)).collect();
+    if place.json {
+        let found = findings(&loaded.catalogue);
+        let all: Vec<Value> = entries.iter().map(|entry| summary_json(entry, &found)).collect();
+        let servers: Vec<Value> = loaded
+            .servers
+            .iter()
+            .map(|server| {
+                json!({ "name": server.name.as_str(), "configured": server.configured, "manifest": server.manifest })
+            })
+            .collect();
+        let problems: Vec<String> = loaded.catalogue.problems().iter().map(ToString::to_string).collect();
+        let out = json!({ "entries": all, "servers": servers, "problems": problems });
+        ui::data(&format!("{}\n", json::pretty(&out)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !entries.is_empty() {
+        ui::listing(&table(&entries))?;
+    }
+    loaded.notes.iter().for_each(|note| ui::note(note));
+    ui::aside(&format!("{}\n", summary(&entries)));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(entries: &[&Capability]) -> String {
+    let width = |title: &str, of: &dyn Fn(&Capability) -> usize| {
+        entries.iter().map(|entry| of(entry)).max().unwrap_or(0).max(title.len())
+    };
+    let names = width("name", &|entry| entry.name().as_str().len());
+    let modes = width("modes", &|entry| entry.definition().modes.in_words().len());
+    let head = format!("{:names$}  {:5}  {:12}  {:modes$}  {:>6}  from", "name", "kind", "state", "modes", "tokens");
+    let mut out = format!("{}\n", styled(DIM, &head));
+    for entry in entries {
+        let word = approval_word(entry);
+        let style = match (entry.approval(), entry.changed()) {
+            (Approval::Approved, _) => GREEN,
+            (Approval::Outside, true) => RED,
+            (Approval::Outside, false) => YELLOW,
+        };
+        out.push_str(&format!(
+            "{:names$}  {}  {}  {:modes$}  {:>6}  {} {}\n",
+            entry.name().as_str(),
+            styled(BLUE, &format!("{:5}", noun(entry.kind()))),
+            styled(style, &format!("{word:12}")),
+            entry.definition().modes.in_words(),
+            grouped(tokens(entry)),
+            entry.origin().file,
+            styled(DIM, &place(entry)),
+        ));
+    }
+    out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn summary(entries: &[&Capability]) -> String {
+    if entries.is_empty() {
+        return "no tools or skills; docs/guide/catalogue.md says where they are looked for".into();
+    }
+    let of = |kind: Kind| entries.iter().filter(|entry| entry.kind() == kind).count();
+    let outside = entries.iter().filter(|entry| entry.approval() == Approval::Outside).count();
+    let all: usize = entries.iter().map(|entry| tokens(entry)).sum();
+    let state = match outside {
+        0 => "all approved".to_owned(),
+        count => format!("{} not approved: `proem catalogue approve NAME` shows and asks", grouped(count)),
+    };
+    format!(
+        "{} and {}, {} tokens (o200k); {state}",
+        counted(of(Kind::Tool), "tool"),
+        counted(of(Kind::Skill), "skill"),
+        grouped(all)
+    )
+}

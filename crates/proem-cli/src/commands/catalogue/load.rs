@@ -1,0 +1,156 @@
+//! Reads a project's catalogue with what this user approved of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proem_engine::catalogue::{Approvals, Catalogue, Hash, Name, Standing};
+use proem_guard::show;
+use proem_runtime::catalogue::{Holds, MANIFESTS, NamedBy, NamedSource, Sources, discover};
+use proem_runtime::files::{self, Access};
+
+use crate::config::CatalogueFiles;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::trust::{TrustStore, Vouched, hash};
+
+/// How many problems are told as notes.
+const MAX_NOTES: usize = 8;
+
+/// A catalogue, and what to say about it.
+#[derive(Debug)]
+pub(in crate::commands) struct Loaded {
+    pub(in crate::commands) catalogue: Catalogue,
+    /// The configured servers, and those that have a manifest.
+    pub(in crate::commands) servers: Vec<ServerState>,
+    /// One line each, for standard error.
+    pub(in crate::commands) notes: Vec<String>,
+}
+
+/// What is known about a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::commands) struct ServerState {
+    pub(in crate::commands) name: Name,
+    /// The files that configure it.
+    pub(in crate::commands) configured: Vec<String>,
+    /// The file that its tools were read from.
+    pub(in crate::commands) manifest: Option<String>,
+}
+
+/// Reads all files of the catalogue; starts no server.
+pub(in crate::commands) fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
+    let approvals = approvals(&approved(project, places)?);
+    let sources = sources(project, places);
+    let vouching = |path: &str, bytes: &[u8]| {
+        if project.vouched.covers(path, &hash(bytes)) { Standing::Trusted } else { Standing::Outside }
+    };
+    let mut found = discover(&sources, &vouching);
+    let servers = servers(std::mem::take(&mut found.parsed.servers), found.manifests);
+    let catalogue = Catalogue::new(found.parsed, &approvals);
+    let notes = notes(&catalogue, &servers);
+    Ok(Loaded { catalogue, servers, notes })
+}
+
+/// The store of what was approved, beside the trust store and of the same form: a path is a name,
+/// its bytes what the entry's author wrote.
+pub(super) fn store(places: &Places) -> Result<TrustStore, Failure> {
+    // The store's folder is made private from the first folder of ours on.
+    if let (Some(parent), Some(name)) = (places.state.parent(), places.state.file_name()) {
+        let lock = Path::new(name).join("catalogue/trust.lock");
+        if places.state.join("catalogue").symlink_metadata().is_ok() {
+            return Ok(TrustStore::new(places.state.join("catalogue")));
+        }
+        std::fs::create_dir_all(parent).map_err(|e| {
+            let shown = show::terminal_str(&parent.display().to_string()).into_string();
+            Failure::outside(format!("could not create `{shown}`: {e}"))
+        })?;
+        match files::write_new(parent, &lock, b"", Access::Private) {
+            Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(TrustStore::new(places.state.join("catalogue")))
+}
+
+/// What was approved in this project.
+pub(super) fn approved(project: &Project, places: &Places) -> Result<Vouched, Failure> {
+    TrustStore::new(places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
+}
+
+fn approvals(vouched: &Vouched) -> Approvals {
+    let mut approvals = Approvals::default();
+    for (name, hash) in vouched.hashes() {
+        if let Some(hash) = Hash::parse(hash) {
+            approvals.insert(name, hash);
+        }
+    }
+    approvals
+}
+
+fn sources(project: &Project, places: &Places) -> Sources {
+    let [user, own] = &project.catalogue;
+    let mut all = named(user, NamedBy::User);
+    all.extend(named(own, NamedBy::Project));
+    Sources {
+        root: project.root.clone(),
+        home: Some(places.home.clone()),
+        config: Some(places.programs.clone()),
+        own: Some(places.config.clone()),
+        named: all,
+    }
+}
+
+fn named(files: &CatalogueFiles, by: NamedBy) -> Vec<NamedSource> {
+    let source = |path: &String, holds: Holds| NamedSource { by, path: PathBuf::from(path), holds };
+    let server = |path: &String| {
+        let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Holds::Manifest { server: stem.unwrap_or_default() }
+    };
+    let manifests = files.manifests.iter().map(|path| source(path, server(path)));
+    let skills = files.skills.iter().map(|path| source(path, Holds::Skills));
+    manifests.chain(skills).chain(files.lines.iter().map(|path| source(path, Holds::Lines))).collect()
+}
+
+fn servers(
+    configured: Vec<proem_engine::catalogue::servers::Server>,
+    manifests: BTreeMap<Name, String>,
+) -> Vec<ServerState> {
+    let mut all: BTreeMap<Name, ServerState> = BTreeMap::new();
+    let empty = |name: &Name| ServerState { name: name.clone(), configured: Vec::new(), manifest: None };
+    for server in configured {
+        let name = Name::server(&server.name);
+        let state = all.entry(name.clone()).or_insert_with(|| empty(&name));
+        if !state.configured.contains(&server.origin.file) {
+            state.configured.push(server.origin.file);
+        }
+    }
+    for (name, file) in manifests {
+        all.entry(name.clone()).or_insert_with(|| empty(&name)).manifest = Some(file);
+    }
+    all.into_values().collect()
+}
+
+fn notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<String> {
+    let problems = catalogue.problems();
+    let mut notes: Vec<String> = problems.iter().take(MAX_NOTES).map(ToString::to_string).collect();
+    let more = problems.len().saturating_sub(MAX_NOTES);
+    if more > 0 {
+        notes.push(format!("{more} more problems; `proem catalogue check` lists them"));
+    }
+    notes.extend(missing(servers));
+    notes
+}
+
+/// One line about configured servers whose tools nobody saved.
+pub(super) fn missing(servers: &[ServerState]) -> Option<String> {
+    let all: Vec<&str> =
+        servers.iter().filter(|server| server.manifest.is_none()).map(|server| server.name.as_str()).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = all.iter().take(5).copied().collect();
+    let more = all.len().saturating_sub(names.len());
+    let and = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = names.join(", ");
+    Some(format!("no manifest of {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
+}

@@ -1,0 +1,164 @@
+//! `proem select`: the likeliest tools and skills for one task or for many.
+//!
+//! Queries are a stream: one is read, answered and forgotten. A line that is no query is named and
+//! passed over, and the exit code says so in the end.
+
+mod answer;
+mod lines;
+mod ranker;
+
+use std::io::{BufRead, BufReader, IsTerminal as _, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use proem_engine::select::MAX_BYTES;
+use proem_guard::show;
+use proem_text::json;
+
+use crate::args::Select;
+use crate::failure::Failure;
+use crate::ui::{self, grouped};
+use lines::{Asked, Line, Lines};
+use ranker::{Answered, Ranker};
+
+/// How long work may take without a word to somebody who watches, and between two words.
+const SILENCE: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
+    let ranker = Ranker::new(args)?;
+    ranker.notes().for_each(ui::note);
+    let mut answers = Answers { ranker: &ranker, args, answered: 0, degraded: None };
+    let Some(path) = &args.queries else {
+        let query = args.query.as_deref().unwrap_or_default();
+        _ = answers.answer(query, "the task")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let shown = lines::shown(path);
+    let from: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(lines::open(path)?))
+    };
+    let refused = all(&mut answers, Lines::new(from), &shown)?;
+    if refused > 0 {
+        let lines = if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", grouped(refused)) };
+        let others = grouped(answers.answered);
+        return Err(Failure::usage(format!("{lines} not answered in {shown}, as named above; {others} are")));
+    }
+    if answers.answered == 0 {
+        ui::note(&format!("no query in {shown}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers line by line; says how many lines were no queries.
+fn all(answers: &mut Answers<'_>, mut lines: Lines<Box<dyn BufRead>>, shown: &str) -> Result<usize, Failure> {
+    let mut refused = 0_usize;
+    let mut progress = Progress::new();
+    loop {
+        let next = lines.next_line().map_err(|error| Failure::outside(format!("could not read {shown}: {error}")))?;
+        let Some((number, line)) = next else { break };
+        let asked = match line {
+            Line::Blank => continue,
+            Line::Text(text) => Asked::parse(&text),
+            Line::Unreadable(why) => Err(why),
+        };
+        match asked {
+            Ok(Asked { query, .. }) => {
+                if answers.answer(&query, &format!("line {}", grouped(number)))?.is_break() {
+                    break;
+                }
+            }
+            Err(why) => {
+                refused = refused.saturating_add(1);
+                progress.clear();
+                ui::error(&Failure::usage(format!("{shown}, line {number}: {why}")));
+            }
+        }
+        progress.tell(answers.answered);
+    }
+    progress.clear();
+    Ok(refused)
+}
+
+struct Answers<'a> {
+    ranker: &'a Ranker,
+    args: &'a Select,
+    answered: usize,
+    /// What was last said about why words alone decide.
+    degraded: Option<String>,
+}
+
+impl Answers<'_> {
+    /// Ranks and prints; breaks off when nobody reads any more. `place` names the query.
+    fn answer(&mut self, query: &str, place: &str) -> Result<ControlFlow<()>, Failure> {
+        let answered: Answered = self.ranker.rank(query)?;
+        let top = usize::from(self.args.top);
+        let text = if self.args.json {
+            format!("{}\n", json::compact(&answer::to_json(self.ranker, &answered, query, top)))
+        } else {
+            let heading = self.args.queries.as_ref().map(|_| query);
+            let between = if self.answered > 0 { "\n" } else { "" };
+            format!("{between}{}", answer::listing(self.ranker, &answered, heading, top))
+        };
+        self.answered = self.answered.saturating_add(1);
+        let flow = if self.args.json {
+            put(&mut std::io::stdout().lock(), &text)?
+        } else {
+            put(&mut anstream::stdout().lock(), &text)?
+        };
+        if answered.ranking.cut {
+            ui::note(&format!("{place}: only the first {} bytes were looked at", grouped(MAX_BYTES)));
+        }
+        if self.degraded != answered.ranking.degraded {
+            answered.ranking.degraded.iter().for_each(|reason| ui::note(&format!("degraded: {reason}")));
+            self.degraded = answered.ranking.degraded;
+        }
+        Ok(flow)
+    }
+}
+
+/// Writes one answer in full, so that whoever waits for it has it.
+fn put(out: &mut dyn Write, text: &str) -> Result<ControlFlow<()>, Failure> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(ControlFlow::Continue(())),
+        // Whoever read the output has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        Err(error) => Err(Failure::outside(format!("could not write the output: {error}"))),
+    }
+}
+
+/// One line on standard error that is written over, for a person whose answers go elsewhere.
+struct Progress {
+    watched: bool,
+    last: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let watched = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
+        Self { watched, last: Instant::now(), shown: false }
+    }
+
+    fn tell(&mut self, answered: usize) {
+        if self.watched && self.last.elapsed() > SILENCE {
+            ui::aside(&format!("\r{} answered", grouped(answered)));
+            (self.last, self.shown) = (Instant::now(), true);
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            ui::aside("\r\u{1b}[K");
+            self.shown = false;
+        }
+    }
+}
+
+/// A text of the user's own, quoted for a message.
+fn quoted(text: &str) -> String {
+    format!("`{}`", show::terminal_str(text))
+}

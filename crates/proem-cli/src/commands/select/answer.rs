@@ -1,0 +1,117 @@
+//! An answer as one line of JSON, or as a list for people.
+
+use proem_engine::catalogue::{Approval, Capability};
+use proem_engine::select::{Ranked, Ranking};
+use proem_guard::{Untrusted, show};
+use proem_text::{Label, Source};
+use serde_json::{Map, Value, json};
+
+use super::ranker::{Answered, From, Ranker};
+use crate::commands::catalogue::approval_word;
+use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, styled};
+
+/// The longest name, query and example in a list, in characters.
+const MAX_NAME: usize = 60;
+const MAX_QUERY: usize = 100;
+const MAX_EXAMPLE: usize = 70;
+
+/// `{"query", "ranked": [{"name", "score"}], "abstained"}`, with `degraded` where words alone decided.
+pub(super) fn to_json(ranker: &Ranker, answered: &Answered, query: &str, top: usize) -> Value {
+    let Ranking { ranked, degraded, .. } = &answered.ranking;
+    let entry = |ranked: &Ranked| {
+        let capability = ranker.entries().get(ranked.entry)?;
+        let name = match ranker.from() {
+            From::File => show::json(capability.own_name()),
+            From::Project => Value::from(capability.name().as_str()),
+        };
+        Some(json!({ "name": name, "score": rounded(ranked.probability) }))
+    };
+    let ranked: Vec<Value> = ranked.iter().take(top).filter_map(entry).collect();
+    let mut line = Map::new();
+    line.insert("query".into(), query.into());
+    line.insert("ranked".into(), ranked.into());
+    line.insert("abstained".into(), answered.ranking.abstained().into());
+    if let Some(reason) = degraded {
+        line.insert("degraded".into(), reason.as_str().into());
+    }
+    Value::Object(line)
+}
+
+/// Six decimals: more would be noise of the last bits.
+fn rounded(probability: f32) -> f64 {
+    (f64::from(probability) * 1e6).round() / 1e6
+}
+
+/// The list; `heading` is the query where there are several.
+pub(super) fn listing(ranker: &Ranker, answered: &Answered, heading: Option<&str>, top: usize) -> String {
+    let Answered { ranking, .. } = answered;
+    let mut out =
+        heading.map_or_else(String::new, |query| format!("{}\n", styled(BOLD, &from_outside(query, MAX_QUERY))));
+    let rows: Vec<(&Ranked, &Capability)> = ranking
+        .ranked
+        .iter()
+        .take(top)
+        .filter_map(|ranked| Some((ranked, ranker.entries().get(ranked.entry)?)))
+        .collect();
+    if ranking.abstained() {
+        let best = rows.first().map(|(ranked, capability)| {
+            let name = name(ranker, capability);
+            format!(" (best: {name} at {:.2}, below {:.2})", ranked.probability, ranking.threshold)
+        });
+        out.push_str(&format!("{}\n", styled(YELLOW, &format!("nothing fits{}", best.unwrap_or_default()))));
+    }
+    let width = rows.iter().map(|(_, capability)| name(ranker, capability).chars().count()).max().unwrap_or(0);
+    let mut fits = !ranking.abstained();
+    for (ranked, capability) in rows {
+        if fits && ranked.probability < ranking.threshold {
+            fits = false;
+            out.push_str(&format!(
+                "{}\n",
+                styled(DIM, &format!("below {:.2}, too unlikely to be named:", ranking.threshold))
+            ));
+        }
+        out.push_str(&row(ranker, (ranked, capability), width));
+        out.push_str(&evidence(ranker, answered, (ranked, capability)));
+    }
+    out
+}
+
+fn row(ranker: &Ranker, (ranked, capability): (&Ranked, &Capability), width: usize) -> String {
+    let kind = capability.kind().as_str();
+    let line = format!("{:.2}  {:width$}", ranked.probability, name(ranker, capability));
+    match ranker.from() {
+        // Nobody was asked about the definitions of a file.
+        From::File => format!("{line}  {}\n", styled(BLUE, kind)),
+        From::Project => {
+            let style = if capability.approval() == Approval::Approved { GREEN } else { YELLOW };
+            format!("{line}  {}  {}\n", styled(BLUE, &format!("{kind:5}")), styled(style, approval_word(capability)))
+        }
+    }
+}
+
+/// Which words it shares with the query, and which of its examples is nearest.
+fn evidence(ranker: &Ranker, answered: &Answered, (ranked, capability): (&Ranked, &Capability)) -> String {
+    let words = ranker.selector().shared_words(ranker.index(), &answered.query, ranked);
+    let mut out = String::new();
+    if !words.is_empty() {
+        let words: Vec<String> = words.iter().map(|word| from_outside(word, MAX_NAME)).collect();
+        out.push_str(&format!("      {} {}\n", styled(DIM, "shares"), words.join(", ")));
+    }
+    let example = ranker.selector().nearest_example(capability, &answered.query);
+    if let Some(example) = example.and_then(|number| capability.definition().examples.get(number)) {
+        out.push_str(&format!("      {}   “{}”\n", styled(DIM, "like"), show::terminal_capped(example, MAX_EXAMPLE)));
+    }
+    out
+}
+
+fn name(ranker: &Ranker, capability: &Capability) -> String {
+    match ranker.from() {
+        From::File => show::terminal_capped(capability.own_name(), MAX_NAME).into_string(),
+        From::Project => capability.name().as_str().to_owned(),
+    }
+}
+
+fn from_outside(text: &str, most: usize) -> String {
+    let label = Label::from_source(Source::named("query"));
+    show::terminal_capped(&Untrusted::new(text.to_owned(), label), most).into_string()
+}

@@ -1,0 +1,170 @@
+//! Lines of JSON that are read one by one, each bounded.
+
+use std::fs::File;
+use std::io::{self, BufRead, Read as _};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::quoted;
+use crate::failure::Failure;
+use crate::ui::grouped;
+
+/// The longest line, in bytes without its end.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Opens a file that the user named.
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::usage(format!("could not read {}: {error}", shown(path)));
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(Failure::usage(format!("{} is a folder; name a file in it", shown(path))));
+    }
+    Ok(file)
+}
+
+/// A path as a message names it.
+pub(super) fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { quoted(&path.display().to_string()) }
+}
+
+/// One line.
+pub(super) enum Line {
+    /// White space.
+    Blank,
+    Text(String),
+    /// What is wrong with it.
+    Unreadable(String),
+}
+
+/// Lines, counted from 1. At most one of them is held at a time.
+pub(super) struct Lines<R> {
+    from: R,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) const fn new(from: R) -> Self {
+        Self { from, number: 0 }
+    }
+
+    pub(super) fn next_line(&mut self) -> io::Result<Option<(usize, Line)>> {
+        let mut bytes = Vec::new();
+        let cap = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        if self.from.by_ref().take(cap).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(None);
+        }
+        self.number = self.number.saturating_add(1);
+        let ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
+        if !ended && bytes.len() > MAX_LINE_BYTES {
+            self.from.skip_until(b'\n')?;
+            let why = format!("longer than {} bytes; shorten it", grouped(MAX_LINE_BYTES));
+            return Ok(Some((self.number, Line::Unreadable(why))));
+        }
+        let mut line = match String::from_utf8(bytes) {
+            Ok(text) if text.trim().is_empty() => Line::Blank,
+            Ok(text) => Line::Text(text),
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                Line::Unreadable(format!("not UTF-8 from byte {at} on; save it as UTF-8"))
+            }
+        };
+        if let (1, Line::Text(text)) = (self.number, &mut line)
+            && text.starts_with('\u{feff}')
+        {
+            text.remove(0);
+        }
+        Ok(Some((self.number, line)))
+    }
+}
+
+/// A query, with the names that it used if it is one of usage.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) query: String,
+    pub(super) tools: Vec<String>,
+}
+
+impl Asked {
+    /// Reads `{"query", "tools"?}`; other keys are ignored, and so is what is no text in `tools`.
+    pub(super) fn parse(line: &str) -> Result<Self, String> {
+        const FORM: &str = "write `{\"query\": \"…\"}` on each line";
+        let value: Value = serde_json::from_str(line)
+            .map_err(|error| format!("not valid JSON at column {}; {FORM}", error.column().max(1)))?;
+        let Value::Object(mut fields) = value else { return Err(format!("not an object; {FORM}")) };
+        let query = match fields.remove("query") {
+            Some(Value::String(query)) => query,
+            Some(_) => return Err(format!("`query` is not a text; {FORM}")),
+            None => return Err(format!("no `query` in it; {FORM}")),
+        };
+        let tools = match fields.remove("tools") {
+            Some(Value::Array(tools)) => tools.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self { query, tools })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Vec<(usize, String)> {
+        let mut lines = Lines::new(bytes);
+        let mut out = Vec::new();
+        while let Some((number, line)) = lines.next_line().unwrap() {
+            out.push((
+                number,
+                match line {
+                    Line::Blank => "blank".into(),
+                    Line::Text(text) => text.chars().take(9).collect(),
+                    Line::Unreadable(why) => format!("! {why}"),
+                },
+            ));
+        }
+        out
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[(usize, &str)]) {
+        let expected: Vec<(usize, String)> = expected.iter().map(|(number, text)| (*number, (*text).into())).collect();
+        assert_eq!(read(bytes), expected);
+    }
+
+    #[test]
+    fn lines_are_counted_and_bounded() {
+        check(b"", &[]);
+        check(b"a\n\nb", &[(1, "a"), (2, "blank"), (3, "b")]);
+        check(b"\xef\xbb\xbfa\r\n\n", &[(1, "a\r"), (2, "blank")]);
+        check(b"a\n\xff\nb\n", &[(1, "a"), (2, "! not UTF-8 from byte 0 on; save it as UTF-8"), (3, "b")]);
+        let long = "x".repeat(MAX_LINE_BYTES);
+        let too_long = "! longer than 4,194,304 bytes; shorten it";
+        check(
+            format!("{long}\n{long}y\nz\n{long}{long}{long}").as_bytes(),
+            &[(1, "xxxxxxxxx"), (2, too_long), (3, "z"), (4, too_long)],
+        );
+    }
+
+    #[test]
+    fn a_query_is_an_object_with_a_text() {
+        let form = "write `{\"query\": \"…\"}` on each line";
+        for (line, expected) in [
+            (r#"{"query": "a", "id": 7, "tools": ["x", 1]}"#, Ok(("a", vec!["x"]))),
+            (r#"{"query": "", "tools": "x"}"#, Ok(("", vec![]))),
+            (r#"{"query": "\u001b[2J😀"}"#, Ok(("\u{1b}[2J😀", vec![]))),
+            ("{", Err("not valid JSON at column 1")),
+            (r#"{"query": "\ud800"}"#, Err("not valid JSON at column 18")),
+            ("[1]", Err("not an object")),
+            (r#"{"task": "a"}"#, Err("no `query` in it")),
+            (r#"{"query": ["a"]}"#, Err("`query` is not a text")),
+        ] {
+            let expected = expected
+                .map(|(query, tools)| Asked {
+                    query: query.into(),
+                    tools: tools.into_iter().map(str::to_owned).collect(),
+                })
+                .map_err(|why: &str| format!("{why}; {form}"));
+            assert_eq!(Asked::parse(line), expected, "{line}");
+        }
+    }
+}

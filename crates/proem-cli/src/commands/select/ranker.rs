@@ -1,0 +1,271 @@
+//! A catalogue that is ready to be ranked.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Read as _};
+use std::path::Path;
+
+use proem_embed::StaticModel;
+use proem_engine::catalogue::{
+    Approvals, Capability, Catalogue, Hash, MAX_FILE_BYTES, Parsed, SourceFile, Standing, parse_lines, tools_list,
+};
+use proem_engine::embedding::Embedder as _;
+use proem_engine::select::{Index, Meant, Query, Ranking, Selector, Usage};
+use proem_guard::show;
+use serde_json::Value;
+
+use super::lines::{self, Asked, Line, Lines};
+use crate::args::Select;
+use crate::commands::catalogue::{open, read_manifest};
+use crate::failure::Failure;
+use crate::ui::grouped;
+
+/// How many problems of one file are told as notes.
+const MAX_NOTES: usize = 5;
+
+/// Where a catalogue is from, which decides what its entries are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// A file that the user named: entries have the names in it, and nobody was asked about them.
+    File,
+    /// The project: names are unique, and some definitions are approved.
+    Project,
+}
+
+/// All that ranking needs.
+pub(super) struct Ranker {
+    catalogue: Catalogue,
+    from: From,
+    selector: Selector,
+    index: Index,
+    embedder: Option<StaticModel<'static>>,
+    /// Why there is no embedder.
+    degraded: Option<String>,
+    notes: Vec<String>,
+}
+
+/// A ranking with the query that it is for.
+pub(super) struct Answered {
+    pub(super) query: Query,
+    pub(super) ranking: Ranking,
+}
+
+impl Ranker {
+    pub(super) fn new(args: &Select) -> Result<Self, Failure> {
+        let selector = Selector::shipped()?;
+        let (embedder, mut degraded) = match StaticModel::built_in() {
+            _ if args.no_embedding => (None, Some("`--no-embedding`: ranked by shared words".to_owned())),
+            Ok(model) => (Some(model), None),
+            Err(error) => (None, Some(format!("no embedding model, so ranked by shared words ({error})"))),
+        };
+        let (catalogue, from, stored, mut notes) = match &args.catalogue {
+            Some(path) => {
+                let (catalogue, notes) = from_file(path)?;
+                (catalogue, From::File, None, notes)
+            }
+            None => {
+                let (project, places, loaded) = open(&args.root)?;
+                let (manifest, note) = read_manifest(&project, &places);
+                let notes = loaded.notes.into_iter().chain(note).collect();
+                (loaded.catalogue, From::Project, Some(manifest), notes)
+            }
+        };
+        if catalogue.entries().is_empty() {
+            notes.push("the catalogue is empty".to_owned());
+        }
+        let mut usage = Selector::shipped_usage()?;
+        if let Some(path) = &args.usage {
+            notes.extend(add_usage(&mut usage, path, &selector, embedder.as_ref(), &catalogue)?);
+        }
+        let mut index = Index::new(catalogue.entries(), &usage, &selector);
+        let embedder = embedder.filter(|embedder| {
+            let vectors = stored.as_ref().and_then(|manifest| manifest.vectors(embedder.model()));
+            match index.embed(catalogue.entries(), embedder, vectors) {
+                Ok(()) => true,
+                Err(error) => {
+                    degraded = Some(format!("ranked by shared words: {error}"));
+                    false
+                }
+            }
+        });
+        Ok(Self { catalogue, from, selector, index, embedder, degraded, notes })
+    }
+
+    /// What the user may want to know, one line each.
+    pub(super) fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str)
+    }
+
+    pub(super) fn entries(&self) -> &[Capability] {
+        self.catalogue.entries()
+    }
+
+    pub(super) const fn from(&self) -> From {
+        self.from
+    }
+
+    pub(super) const fn selector(&self) -> &Selector {
+        &self.selector
+    }
+
+    pub(super) const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Ranks all entries. Whatever goes wrong with the model leaves words to decide.
+    pub(super) fn rank(&self, task: &str) -> Result<Answered, Failure> {
+        let query = self.selector.query(task);
+        let mut degraded = self.degraded.clone();
+        if let Some(embedder) = &self.embedder {
+            let ranked = self.selector.embed(&query, embedder).and_then(|vectors| {
+                let meant = Meant { model: embedder.model(), vectors: &vectors, pieces: embedder.pieces() };
+                self.selector.rank(self.entries(), &self.index, &query, Some(&meant))
+            });
+            match ranked {
+                Ok(ranking) => return Ok(Answered { query, ranking }),
+                Err(error) => degraded = Some(format!("ranked by shared words: {error}")),
+            }
+        }
+        let mut ranking = self.selector.rank(self.entries(), &self.index, &query, None)?;
+        ranking.degraded = degraded.or(ranking.degraded);
+        Ok(Answered { query, ranking })
+    }
+}
+
+/// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.
+fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Failure> {
+    let (name, mut bytes) = (lines::shown(path), Vec::new());
+    let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
+    lines::open(path)?
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::usage(format!("could not read {name}: {error}")))?;
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(Failure::usage(format!("{name} has more than {} bytes; split it", grouped(MAX_FILE_BYTES))));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::usage(format!("{name} is not UTF-8 from byte {at} on; save it as UTF-8"))
+    })?;
+    let blank = text.trim().is_empty();
+    let catalogue = Catalogue::new(parse(path, text), &Approvals::default());
+    let problems = catalogue.problems();
+    if catalogue.entries().is_empty() && !blank && !problems.is_empty() {
+        return Err(Failure::usage(summary(problems.iter().map(ToString::to_string), problems.len()).join("\n")));
+    }
+    let notes = summary(problems.iter().map(ToString::to_string), problems.len());
+    Ok((catalogue, notes))
+}
+
+/// A saved answer to `tools/list` if it looks like one, else JSON lines.
+fn parse(path: &Path, text: String) -> Parsed {
+    let shown = show::terminal_str(&path.display().to_string()).into_string();
+    if !is_tools_list(&text) {
+        return parse_lines(&shown, &text);
+    }
+    let server = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    tools_list::parse(&SourceFile { path: shown, standing: Standing::Outside, text }, &server)
+}
+
+/// Whether it is one list, or one object that holds one. A line of a catalogue has a `name`.
+fn is_tools_list(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.starts_with('[') {
+        return true;
+    }
+    let first = text.strip_prefix('{').map(str::trim_start).unwrap_or_default();
+    if ["\"tools\"", "\"jsonrpc\"", "\"result\""].iter().any(|key| first.starts_with(key)) {
+        return true;
+    }
+    // Stops at the second line of a catalogue.
+    serde_json::from_str::<Value>(text).is_ok_and(|value| {
+        value.get("name").is_none() && (value.get("tools").is_some() || value.get("result").is_some())
+    })
+}
+
+/// Adds what earlier requests used; says what is wrong with the file.
+fn add_usage(
+    usage: &mut Usage,
+    path: &Path,
+    selector: &Selector,
+    embedder: Option<&StaticModel<'_>>,
+    catalogue: &Catalogue,
+) -> Result<Vec<String>, Failure> {
+    let name = lines::shown(path);
+    let known: BTreeSet<Hash> = catalogue.entries().iter().flat_map(names).collect();
+    let mut lines = Lines::new(BufReader::new(lines::open(path)?));
+    let (mut problems, mut wrong, mut unknown) = (Vec::new(), 0_usize, 0_usize);
+    loop {
+        let next = lines.next_line().map_err(|error| Failure::outside(format!("could not read {name}: {error}")))?;
+        let Some((number, line)) = next else { break };
+        let asked = match line {
+            Line::Blank => continue,
+            Line::Text(text) => Asked::parse(&text),
+            Line::Unreadable(why) => Err(why),
+        };
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(why) => {
+                wrong = wrong.saturating_add(1);
+                if problems.len() < MAX_NOTES {
+                    problems.push(format!("{name}, line {number}: {why}"));
+                }
+                continue;
+            }
+        };
+        let query = selector.query(&asked.query);
+        let texts = query.texts();
+        let vector = match (embedder, texts.first()) {
+            (Some(embedder), Some(text)) => embedder.embed(&[text])?.into_iter().next().flatten(),
+            _ => None,
+        };
+        for tool in &asked.tools {
+            unknown = unknown.saturating_add(usize::from(!known.contains(&Hash::of(tool.as_bytes()))));
+            usage.add_request(tool, &query, vector.as_ref());
+        }
+    }
+    let mut notes = summary(problems.into_iter(), wrong);
+    if unknown > 0 {
+        notes.push(format!("{name} names tools {} times that are not in the catalogue", grouped(unknown)));
+    }
+    Ok(notes)
+}
+
+/// What usage may call an entry.
+fn names(capability: &Capability) -> [Hash; 2] {
+    let own = show::json(capability.own_name());
+    [Hash::of(capability.name().as_str().as_bytes()), Hash::of(own.as_str().unwrap_or_default().as_bytes())]
+}
+
+/// The first problems, and how many more there are.
+fn summary(problems: impl Iterator<Item = String>, all: usize) -> Vec<String> {
+    let mut notes: Vec<String> = problems.take(MAX_NOTES).collect();
+    let more = all.saturating_sub(notes.len());
+    if more > 0 {
+        notes.push(format!("and {} more problems of this kind", grouped(more)));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_answer_is_told_from_lines() {
+        for (text, expected) in [
+            ("", false),
+            ("\u{feff}\n [", true),
+            ("{\"tools\": [", true),
+            ("{\n  \"jsonrpc\": \"2.0\"", true),
+            ("{\"id\": 1, \"result\": {\"tools\": []}}", true),
+            ("{\"nextCursor\": null,\n \"tools\": []}", true),
+            ("{\"name\": \"a\"}", false),
+            ("{\"name\": \"a\", \"tools\": 1}", false),
+            ("{\"id\": 1, \"name\": \"a\"}\n{\"id\": 2, \"name\": \"b\"}", false),
+            ("{\"query\": \"a\", \"tools\": []}\n{\"query\": \"b\", \"tools\": []}", false),
+            ("name: a", false),
+        ] {
+            assert_eq!(is_tools_list(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What selection needs for one assembly: the catalogue, the task's vector, those of memories.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proem_agents::assemble::gathered::Gathered;
+use proem_agents::assemble::memory::EntryMeaning;
+use proem_agents::assemble::selecting::Selecting;
+use proem_agents::assemble::{Task, mode_examples};
+use proem_embed::StaticModel;
+use proem_engine::catalogue::manifest::MAX_MANIFEST_BYTES;
+use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, vectorise_texts};
+use proem_engine::embedding::{Embedder, Vector};
+use proem_engine::mode::Examples;
+use proem_engine::select::{Index, Meant, Query, Selector, Usage};
+use proem_guard::show;
+use proem_runtime::files::{self, Access, Content};
+use proem_runtime::task_vectors::TaskVectors;
+
+use super::catalogue::{load, read_manifest};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+
+/// The tasks' vectors, below the cache folder.
+const TASKS: &str = "task-vectors.json";
+
+/// Everything that selection needs, held for one assembly.
+pub(super) struct Prepared {
+    catalogue: Catalogue,
+    index: Index,
+    selector: Selector,
+    query: Query,
+    /// The built-in model; `None` if it could not be used.
+    embedder: Option<StaticModel<'static>>,
+    task: Vec<Option<Vector>>,
+    entries: BTreeMap<Hash, Option<Vector>>,
+    examples: Option<Examples>,
+    /// Calls of the model for this assembly.
+    pub(super) calls: usize,
+    /// Why something is done with less than it needs.
+    pub(super) degraded: Vec<String>,
+    /// For the user, one line each.
+    pub(super) notes: Vec<String>,
+}
+
+impl Prepared {
+    /// Reads the catalogue and embeds what is new. Nothing that goes wrong with the model fails the
+    /// assembly: words decide then, and the reason is kept.
+    pub(super) fn new(project: &Project, places: &Places, task: &Task, gathered: &Gathered) -> Result<Self, Failure> {
+        let loaded = load(project, places)?;
+        let selector = Selector::shipped()?;
+        let text = match task {
+            Task::Caller(text) => text.trim().to_owned(),
+            Task::Outside(text) => show::json(text).as_str().unwrap_or_default().trim().to_owned(),
+        };
+        let catalogue = loaded.catalogue;
+        let usage = if catalogue.entries().is_empty() { Usage::default() } else { Selector::shipped_usage()? };
+        let index = Index::new(catalogue.entries(), &usage, &selector);
+        let query = selector.query(&text);
+        let mut prepared = Self {
+            catalogue,
+            index,
+            selector,
+            query,
+            embedder: None,
+            task: Vec::new(),
+            entries: BTreeMap::new(),
+            examples: None,
+            calls: 0,
+            degraded: Vec::new(),
+            notes: loaded.notes,
+        };
+        if let Err(reason) = prepared.embed(project, places, &text, gathered) {
+            prepared.embedder = None;
+            prepared.degraded.push(format!("no embedding model: words decide what is selected ({reason})"));
+        }
+        Ok(prepared)
+    }
+
+    fn embed(&mut self, project: &Project, places: &Places, text: &str, gathered: &Gathered) -> Result<(), String> {
+        let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
+        let (manifest, note) = read_manifest(project, places);
+        self.notes.extend(note);
+        let entries = self.catalogue.entries();
+        self.index.embed(entries, &embedder, manifest.vectors(embedder.model())).map_err(|error| error.to_string())?;
+        let (mut tasks, note) = TaskVectors::open(places.cache.join(TASKS));
+        self.notes.extend(note);
+        let (task, calls) =
+            tasks.embed_task(&embedder, &self.query.texts(), text).map_err(|error| error.to_string())?;
+        (self.task, self.calls) = (task, calls);
+        if let Err(error) = tasks.save() {
+            self.notes.push(format!("the task's vector was not kept: {error}"));
+        }
+        self.embed_entries(project, places, gathered, &embedder)?;
+        if project.config.assemble.semantic_mode {
+            self.examples = Some(examples(&embedder)?);
+        }
+        self.embedder = Some(embedder);
+        Ok(())
+    }
+
+    /// Memories and events keep their vectors; those that are new are embedded once.
+    fn embed_entries(
+        &mut self,
+        project: &Project,
+        places: &Places,
+        gathered: &Gathered,
+        embedder: &dyn Embedder,
+    ) -> Result<(), String> {
+        let texts = || gathered.memories.iter().chain(&gathered.activity).map(|entry| entry.text.clone());
+        if texts().next().is_none() {
+            return Ok(());
+        }
+        let path = entries_file(project);
+        let mut stored = read_entries(&places.cache, &path);
+        let done = vectorise_texts(&mut stored, texts(), embedder, Embed::Missing, &mut |_, _| {});
+        let done = done.map_err(|error| error.to_string())?;
+        if done.made > 0 || done.removed > 0 {
+            let kept = std::fs::create_dir_all(&places.cache).map_err(|error| error.to_string()).and_then(|()| {
+                files::replace(&places.cache, &path, stored.write().as_bytes(), Access::Private)
+                    .map_err(|error| error.to_string())
+            });
+            if let Err(error) = kept {
+                self.notes.push(format!("the memories' vectors were not kept: {error}"));
+            }
+        }
+        for (hash, vector) in stored.vectors(embedder.model()).into_iter().flatten() {
+            let vector = vector.as_ref().map(|vector| Vector::new(embedder.model(), vector.coordinates()));
+            self.entries.insert(*hash, vector.transpose().map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
+    /// The catalogue.
+    pub(super) const fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// What tools and skills are selected from; `None` without a catalogue.
+    pub(super) fn selecting(&self) -> Option<Selecting<'_>> {
+        let meant = self.embedder.as_ref().map(|embedder| Meant {
+            model: embedder.model(),
+            vectors: &self.task,
+            pieces: embedder.pieces(),
+        });
+        (!self.catalogue.entries().is_empty()).then_some(Selecting {
+            catalogue: &self.catalogue,
+            index: &self.index,
+            selector: &self.selector,
+            query: &self.query,
+            meant,
+        })
+    }
+
+    /// What the model says about memories and events.
+    pub(super) fn entries(&self) -> Option<EntryMeaning<'_>> {
+        let embedder = self.embedder.as_ref()?;
+        let related = *self.selector.calibrations().related.get(embedder.model().as_str())?;
+        let task = self.task.first().and_then(Option::as_ref);
+        Some(EntryMeaning { task, vectors: &self.entries, related })
+    }
+
+    /// The examples of each mode, if meaning may choose it.
+    pub(super) const fn mode_examples(&self) -> Option<&Examples> {
+        self.examples.as_ref()
+    }
+}
+
+fn examples(embedder: &dyn Embedder) -> Result<Examples, String> {
+    let sentences = mode_examples().map_err(|error| error.to_string())?;
+    let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
+    let vectors = embedder.embed(&texts).map_err(|error| error.to_string())?;
+    let mut examples = Examples::default();
+    for ((mode, _), vector) in sentences.iter().zip(vectors) {
+        vector.into_iter().for_each(|vector| examples.add(*mode, vector));
+    }
+    Ok(examples)
+}
+
+/// Below the cache folder; one for each project's root.
+fn entries_file(project: &Project) -> PathBuf {
+    let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
+    PathBuf::from("entries").join(format!("{}.json", Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
+}
+
+/// What was stored; nothing if it can't be read, since it can be made anew.
+fn read_entries(cache: &Path, path: &Path) -> Manifest {
+    match files::read_beneath(cache, path, MAX_MANIFEST_BYTES) {
+        Ok(Some(Content::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),
+        _ => Manifest::default(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What a reader finds in a file, before it has a name in the catalogue.
+
+use proem_guard::{Untrusted, show};
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::embedded::text_hash;
+use super::hash::Hash;
+use super::modes::Modes;
+use super::name::Name;
+use super::problem::{At, Problem};
+use super::servers::Server;
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A function that a model may ask to have called.
+    Tool,
+    /// Instructions that a model may ask to read.
+    Skill,
+}
+
+impl Kind {
+    /// The word used in files and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Skill => "skill",
+        }
+    }
+}
+
+/// Whose words a file holds, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Somebody else's: each definition has to be approved.
+    Outside,
+    /// A project's, in exactly the bytes that this user trusts.
+    Trusted,
+    /// This user's own.
+    Own,
+}
+
+/// A file as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its path as a person would name it, escaped; problems and origins name it so.
+    pub path: String,
+    /// Whose words it holds.
+    pub standing: Standing,
+    /// Its text.
+    pub text: String,
+}
+
+/// Where an entry stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// The file, as a person would name it.
+    pub file: String,
+    /// Where in it.
+    pub at: At,
+}
+
+/// What an entry says about itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// What it does; may be empty.
+    pub description: Untrusted<String>,
+    /// The JSON schema of its parameters.
+    pub parameters: Option<Untrusted<Json>>,
+    /// Requests that it fits, in any language.
+    pub examples: Vec<Untrusted<String>>,
+    /// The modes it may be used in.
+    pub modes: Modes,
+    /// Plain words to group it by, sorted.
+    pub tags: Vec<Name>,
+}
+
+/// One entry as a file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// The server it belongs to, as configured.
+    pub server: Option<String>,
+    /// Its name in the file, at most 200 bytes, of any characters.
+    pub own_name: Untrusted<String>,
+    /// The name it wants in the catalogue.
+    pub name: Name,
+    /// What it says about itself.
+    pub definition: Definition,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Whose words it holds.
+    pub standing: Standing,
+    /// The hash of what belongs to it and is not part of the definition: a skill's body.
+    pub body: Option<Hash>,
+    /// The limits that cut it, in words.
+    pub cut: Vec<&'static str>,
+}
+
+/// What a file says about an entry that stands elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overlay {
+    /// The entry's name in the catalogue.
+    pub name: String,
+    /// The modes it may be used in, if they are named.
+    pub modes: Option<Modes>,
+    /// More tags.
+    pub tags: Vec<Name>,
+    /// More examples.
+    pub examples: Vec<Untrusted<String>>,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Whose words it holds; somebody else's may only restrict.
+    pub standing: Standing,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parsed {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// The configured servers.
+    pub servers: Vec<Server>,
+    /// What is said about entries elsewhere.
+    pub overlays: Vec<Overlay>,
+    /// Everything that was wrong.
+    pub problems: Vec<Problem>,
+}
+
+impl Parsed {
+    /// Adds what another file held.
+    pub fn add(&mut self, mut other: Self) {
+        self.entries.append(&mut other.entries);
+        self.servers.append(&mut other.servers);
+        self.overlays.append(&mut other.overlays);
+        self.problems.append(&mut other.problems);
+    }
+}
+
+impl Entry {
+    /// All that it says under `name`, as canonical JSON on many lines; its hash is the entry's.
+    ///
+    /// Overlays are not part of it: it is what the entry's author wrote.
+    pub(super) fn written(&self, name: &str) -> Untrusted<String> {
+        let definition = &self.definition;
+        let examples: Vec<Json> = definition.examples.iter().map(show::json).collect();
+        let modes: Vec<&str> = definition.modes.iter().map(crate::mode::Mode::as_str).collect();
+        let tags: Vec<&str> = definition.tags.iter().map(Name::as_str).collect();
+        let all = json!({
+            "kind": self.kind.as_str(),
+            "name": name,
+            "ownName": show::json(&self.own_name),
+            "description": show::json(&definition.description),
+            "examples": examples,
+            "modes": modes,
+            "tags": tags,
+            "body": self.body.map(|body| body.to_string()),
+        });
+        // The schema goes in last, since its values have no door of their own.
+        let parameters = definition.parameters.clone().unwrap_or_else(|| self.own_name.clone().map(|_| Json::Null));
+        parameters.map(|parameters| {
+            let mut all = all;
+            if let Some(fields) = all.as_object_mut() {
+                fields.insert("parameters".into(), parameters);
+            }
+            json::pretty(&all)
+        })
+    }
+
+    /// The hash of all that it says under `name`.
+    pub(super) fn hash(&self, name: &str) -> Hash {
+        text_hash(&self.written(name))
+    }
+}

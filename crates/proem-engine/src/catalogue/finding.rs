@@ -1,0 +1,222 @@
+//! What a person should know about an entry before approving it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_guard::{FindingKind as Noticed, Key, Part, Tag, Untrusted, contain};
+use serde_json::Value as Json;
+
+use super::Catalogue;
+use super::capability::Capability;
+use super::name::{JOINER, Name};
+
+/// One thing about one entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The entry.
+    pub name: Name,
+    /// What it is.
+    pub kind: FindingKind,
+}
+
+/// What may be the matter with an entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// It was approved, and says something else since.
+    Changed,
+    /// Hidden characters, or markup that imitates the structure of a prompt.
+    Markup {
+        /// Where: `description`, `parameters` or `examples`.
+        place: &'static str,
+        /// What.
+        kind: Noticed,
+        /// How often.
+        count: usize,
+    },
+    /// Its description names a tool of another server.
+    NamesAnother {
+        /// That tool.
+        other: Name,
+    },
+    /// It has no server, and its name begins like the tools of one.
+    ImitatesServer {
+        /// That server.
+        server: Name,
+    },
+    /// Another entry wants its name.
+    Collides,
+    /// Its name in its file holds characters that a name can't, or is too long.
+    NameDoesNotFit,
+    /// It doesn't say what it does.
+    NoDescription,
+    /// It is larger than a limit, and was cut.
+    OverLimit {
+        /// What was cut.
+        what: &'static str,
+    },
+}
+
+impl FindingKind {
+    /// The word used in JSON.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Markup { .. } => "markup",
+            Self::NamesAnother { .. } => "names-another",
+            Self::ImitatesServer { .. } => "imitates-server",
+            Self::Collides => "collides",
+            Self::NameDoesNotFit => "name-does-not-fit",
+            Self::NoDescription => "no-description",
+            Self::OverLimit { .. } => "over-limit",
+        }
+    }
+
+    /// The finding in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Changed => "it says something else than when it was approved".into(),
+            Self::Markup { place, kind, count } => {
+                let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+                format!("{} in its {place}, {times}", noticed(*kind))
+            }
+            Self::NamesAnother { other } => format!("its description names `{other}`, a tool of another server"),
+            Self::ImitatesServer { server } => format!("its name begins like the tools of server `{server}`"),
+            Self::Collides => "another entry wants the same name".into(),
+            Self::NameDoesNotFit => "its own name holds what a name can't, and was changed".into(),
+            Self::NoDescription => "it doesn't say what it does".into(),
+            Self::OverLimit { what } => format!("over the limit, so something was cut: its {what}"),
+        }
+    }
+}
+
+const fn noticed(kind: Noticed) -> &'static str {
+    match kind {
+        Noticed::Invisible => "invisible characters",
+        Noticed::BidiControl => "characters that turn the direction of text",
+        Noticed::Tag => "invisible copies of letters",
+        Noticed::Control => "control characters",
+        Noticed::Delimiter => "one of our delimiters",
+        Noticed::ClosingTag => "a tag that gives a prompt its structure",
+        Noticed::RoleMarker => "the start of somebody else's turn",
+        Noticed::SystemLine => "a line that claims to come from the system",
+        Noticed::Heading => "a heading that imitates one of ours",
+    }
+}
+
+/// Looks at every entry; by name, the gravest first.
+#[must_use]
+pub fn findings(catalogue: &Catalogue) -> Vec<Finding> {
+    let others = Others::of(catalogue);
+    let mut all: Vec<Finding> = Vec::new();
+    for entry in catalogue.entries() {
+        let mut kinds: Vec<FindingKind> = Vec::new();
+        let mut add = |is: bool, kind: FindingKind| {
+            if is {
+                kinds.push(kind);
+            }
+        };
+        add(entry.changed(), FindingKind::Changed);
+        add(entry.collided(), FindingKind::Collides);
+        add(entry.renamed(), FindingKind::NameDoesNotFit);
+        let empty = entry.definition().description.measure(|text| text.trim().is_empty());
+        add(empty, FindingKind::NoDescription);
+        kinds.extend(entry.cut().iter().map(|what| FindingKind::OverLimit { what }));
+        kinds.extend(markup(entry));
+        kinds.extend(others.named_by(entry));
+        kinds.extend(others.imitated_by(entry));
+        kinds.sort();
+        all.extend(kinds.into_iter().map(|kind| Finding { name: entry.name().clone(), kind }));
+    }
+    all
+}
+
+/// What containment would have to neutralise in the entry's texts.
+fn markup(entry: &Capability) -> Vec<FindingKind> {
+    let definition = entry.definition();
+    let schema = definition.parameters.clone().map(|schema| schema.map(|schema| strings(&schema)));
+    let places = [
+        ("description", vec![definition.description.clone()]),
+        ("parameters", schema.into_iter().collect()),
+        ("examples", definition.examples.clone()),
+    ];
+    let mut found = Vec::new();
+    for (place, texts) in places {
+        let mut counts: BTreeMap<Noticed, usize> = BTreeMap::new();
+        for text in texts.iter().filter(|text| !text.is_empty()) {
+            for kind in noticed_in(text) {
+                let count = counts.entry(kind).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        found.extend(counts.into_iter().map(|(kind, count)| FindingKind::Markup { place, kind, count }));
+    }
+    found
+}
+
+fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
+    // Only what is found matters; the result is thrown away, so any key does.
+    let Some(tag) = Tag::new("catalogue") else { return Vec::new() };
+    let contained = contain(&[Part::Outside(text)], &tag, &Key::new([0; 32]));
+    contained.findings().iter().map(|finding| finding.kind).collect()
+}
+
+/// Every text of a schema, keys included, one on each line.
+fn strings(schema: &Json) -> String {
+    let mut texts = Vec::new();
+    crate::input::collect_json(schema, &mut texts);
+    texts.join("\n")
+}
+
+/// The names that entries of other servers have.
+struct Others<'c> {
+    /// The servers by name.
+    servers: BTreeSet<&'c str>,
+    /// Full names, and own names that are no ordinary word, with one entry of each server.
+    names: BTreeMap<String, Vec<&'c Capability>>,
+}
+
+impl<'c> Others<'c> {
+    fn of(catalogue: &'c Catalogue) -> Self {
+        let mut names: BTreeMap<String, Vec<&Capability>> = BTreeMap::new();
+        let tools = catalogue.entries().iter().filter(|entry| entry.server().is_some());
+        for entry in tools.clone() {
+            let full = entry.name().as_str();
+            let own = full.split_once(JOINER).map(|(_, own)| own).filter(|own| is_compound(own));
+            for name in [Some(full), own].into_iter().flatten() {
+                let owners = names.entry(name.to_owned()).or_default();
+                // The tools of a server stand side by side, so the last one is enough to compare with.
+                if owners.last().is_none_or(|last| last.server() != entry.server()) {
+                    owners.push(entry);
+                }
+            }
+        }
+        Self { servers: tools.filter_map(Capability::server).map(Name::as_str).collect(), names }
+    }
+
+    /// The first other server's tool that the description names.
+    fn named_by(&self, entry: &Capability) -> Option<FindingKind> {
+        let server = entry.server();
+        let mut other: Option<&Capability> = None;
+        entry.definition().description.measure(|text| {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+            other = words.filter_map(|word| self.names.get(word)).find_map(|owners| {
+                let is_own = owners.iter().any(|owner| owner.server() == server || owner.name() == entry.name());
+                if is_own { None } else { owners.first().copied() }
+            });
+        });
+        other.map(|other| FindingKind::NamesAnother { other: other.name().clone() })
+    }
+
+    fn imitated_by(&self, entry: &Capability) -> Option<FindingKind> {
+        let server = entry.name().server_part().filter(|_| entry.server().is_none())?;
+        let server = Name::new(server).filter(|server| self.servers.contains(server.as_str()))?;
+        Some(FindingKind::ImitatesServer { server })
+    }
+}
+
+/// Whether a name is more than an ordinary word: `create_issue`, `createIssue`, not `search`.
+fn is_compound(name: &str) -> bool {
+    let inner_upper = name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
+    name.contains('_') || (name.contains('-') && name.len() > 8) || inner_upper
+}

@@ -1,0 +1,60 @@
+//! JSON lines: one entry a line.
+//!
+//! `{"name", "description", "parameters"?, "examples"?, "modes"?, "tags"?, "kind"?}`; other keys are
+//! ignored. Names are taken as they are, of any characters up to 200 bytes.
+
+use serde_json::Value as Json;
+
+use super::entry::{Kind, Parsed, SourceFile, Standing};
+use super::problem::{At, quoted};
+use super::reading::{Reading, draft};
+
+/// Reads a text that a person named; its entries are from outside.
+#[must_use]
+pub fn parse_lines(path: &str, text: &str) -> Parsed {
+    parse(&SourceFile { path: path.to_owned(), standing: Standing::Outside, text: text.to_owned() })
+}
+
+/// Reads a file, in time linear in its size.
+#[must_use]
+pub fn parse(file: &SourceFile) -> Parsed {
+    let mut reading = Reading::new(file, None);
+    let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+    for (index, line) in text.lines().enumerate() {
+        let number = index.saturating_add(1);
+        if line.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str::<Json>(line) {
+            Ok(json) => add(&json, At::Line { line: number, column: 1 }, &mut reading),
+            Err(error) => {
+                let at = At::Line { line: number, column: error.column().max(1) };
+                reading.problems.add(at, "not valid JSON", "write one object on each line");
+            }
+        }
+    }
+    reading.finish()
+}
+
+fn add(json: &Json, at: At, reading: &mut Reading<'_>) {
+    let Json::Object(fields) = json else {
+        reading.problems.add(at, "not an object", "write one object with `name` and `description` on each line");
+        return;
+    };
+    let Some(name) = fields.get("name").and_then(Json::as_str) else {
+        reading.problems.add(at, "no `name`, or one that is not a text", "give the entry a name");
+        return;
+    };
+    let kind = match fields.get("kind").and_then(Json::as_str) {
+        None if fields.get("kind").is_none() => Kind::Tool,
+        Some("tool") => Kind::Tool,
+        Some("skill") => Kind::Skill,
+        _ => {
+            let message = format!("`kind` of {} is neither tool nor skill; the entry is left out", quoted(name));
+            reading.problems.add(at, message, "use `tool` or `skill`, or leave it out for a tool");
+            return;
+        }
+    };
+    let draft = draft(fields, &at, &mut reading.problems);
+    reading.add(kind, name, draft, at);
+}

@@ -1,0 +1,177 @@
+//! `catalogue.toml`: entries of one's own, and what is to be said about entries found elsewhere.
+//!
+//! ```toml
+//! [[tool]]
+//! name = "deploy"
+//! description = "Deploys a branch to staging."
+//! modes = ["act"]
+//! tags = ["release"]
+//! examples = ["ship it", "mets en ligne"]
+//! [tool.parameters]
+//! type = "object"
+//! properties.branch = { type = "string" }
+//!
+//! [capability."github__create_issue"]
+//! modes = ["act"]
+//! examples = ["abre um chamado"]
+//! ```
+
+use std::collections::BTreeMap;
+
+use proem_guard::Untrusted;
+use proem_text::line_column;
+use serde_json::{Map, Value as Json};
+use toml::Value as Toml;
+
+use super::capability::Capability;
+use super::entry::{Kind, Origin, Overlay, Parsed, SourceFile, Standing};
+use super::name::Name;
+use super::problem::{At, Problem, quoted};
+use super::reading::{Reading, draft, modes, texts};
+
+/// The file's name.
+pub const FILE: &str = "catalogue.toml";
+
+const ENTRY_KEYS: [&str; 6] = ["description", "examples", "modes", "name", "parameters", "tags"];
+const OVERLAY_KEYS: [&str; 3] = ["examples", "modes", "tags"];
+
+/// Reads one file.
+#[must_use]
+pub fn parse(file: &SourceFile) -> Parsed {
+    let mut reading = Reading::new(file, None);
+    let mut overlays = Vec::new();
+    let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+    match text.parse::<toml::Table>() {
+        Ok(table) => {
+            for (key, value) in table {
+                match (key.as_str(), value) {
+                    ("tool", Toml::Array(items)) => entries(Kind::Tool, items, &mut reading),
+                    ("skill", Toml::Array(items)) => entries(Kind::Skill, items, &mut reading),
+                    ("capability", Toml::Table(table)) => overlays = read_overlays(table, &mut reading),
+                    (key @ ("tool" | "skill"), _) => {
+                        let at = At::Pointer(format!("/{key}"));
+                        reading.problems.add(at, format!("`{key}` is not a list"), format!("write `[[{key}]]`"));
+                    }
+                    (key, _) => {
+                        let remedy = "use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`";
+                        reading.problems.add(At::Whole, format!("{} means nothing here", quoted(key)), remedy);
+                    }
+                }
+            }
+        }
+        Err(error) => {
+            let at = error.span().map_or(At::Whole, |span| {
+                let (line, column) = line_column(text, span.start);
+                At::Line { line, column }
+            });
+            let why = error.message().lines().next().unwrap_or_default();
+            reading.problems.add(at, format!("not valid TOML: {why}"), "correct it; nothing of the file is used");
+        }
+    }
+    Parsed { overlays, ..reading.finish() }
+}
+
+fn entries(kind: Kind, items: Vec<Toml>, reading: &mut Reading<'_>) {
+    for (index, item) in items.into_iter().enumerate() {
+        let at = At::Pointer(format!("/{}/{index}", kind.as_str()));
+        let Json::Object(fields) = to_json(item) else {
+            reading.problems.add(at, "not a table", format!("write `[[{}]]`", kind.as_str()));
+            continue;
+        };
+        unknown(&fields, &ENTRY_KEYS, &at, reading);
+        let Some(name) = fields.get("name").and_then(Json::as_str) else {
+            reading.problems.add(at, "no `name`, or one that is not a text", "give the entry a name");
+            continue;
+        };
+        let draft = draft(&fields, &at, &mut reading.problems);
+        reading.add(kind, name, draft, at);
+    }
+}
+
+fn read_overlays(table: toml::Table, reading: &mut Reading<'_>) -> Vec<Overlay> {
+    let mut overlays = Vec::new();
+    for (name, value) in table.into_iter().take(super::MAX_ENTRIES) {
+        let at = At::Pointer(format!("/capability/{}", pointer_token(&name)));
+        let Json::Object(fields) = to_json(value) else {
+            reading.problems.add(at, "not a table", "write `[capability.\"NAME\"]`");
+            continue;
+        };
+        unknown(&fields, &OVERLAY_KEYS, &at, reading);
+        let label = reading.label();
+        let (examples, _) = texts(fields.get("examples"));
+        let (tags, _) = texts(fields.get("tags"));
+        let mut cut = Vec::new();
+        let examples = reading.examples(&name, examples, &at, &mut cut);
+        let tags = reading.tags(&name, &tags, &at, &mut cut);
+        overlays.push(Overlay {
+            modes: modes(fields.get("modes"), &at, &mut reading.problems),
+            tags,
+            examples: examples.into_iter().map(|text| Untrusted::new(text, label.clone())).collect(),
+            origin: Origin { file: reading.file.path.clone(), at },
+            standing: reading.file.standing,
+            name,
+        });
+    }
+    overlays
+}
+
+fn unknown(fields: &Map<String, Json>, known: &[&str], at: &At, reading: &mut Reading<'_>) {
+    for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
+        let remedy = format!("the keys are {}", known.join(", "));
+        reading.problems.add(at.clone(), format!("{} means nothing here and is ignored", quoted(key)), remedy);
+    }
+}
+
+/// A key as a step of a JSON pointer, escaped for a screen.
+fn pointer_token(key: &str) -> String {
+    quoted(&key.replace('~', "~0").replace('/', "~1")).trim_matches('`').to_owned()
+}
+
+fn to_json(value: Toml) -> Json {
+    match value {
+        Toml::String(text) => Json::String(text),
+        Toml::Integer(number) => number.into(),
+        Toml::Float(number) => number.into(),
+        Toml::Boolean(value) => value.into(),
+        Toml::Datetime(time) => Json::String(time.to_string()),
+        Toml::Array(items) => items.into_iter().map(to_json).collect(),
+        Toml::Table(table) => table.into_iter().map(|(key, value)| (key, to_json(value))).collect(),
+    }
+}
+
+/// Lays overlays over the entries: what is trusted first, then the user's own, then what others
+/// wrote, which may only restrict.
+pub(super) fn overlay(
+    entries: &mut BTreeMap<Name, Capability>,
+    mut overlays: Vec<Overlay>,
+    problems: &mut Vec<Problem>,
+) {
+    let rank = |standing: Standing| match standing {
+        Standing::Trusted => 0,
+        Standing::Own => 1,
+        Standing::Outside => 2,
+    };
+    overlays.sort_by(|a, b| rank(a.standing).cmp(&rank(b.standing)).then_with(|| a.origin.cmp(&b.origin)));
+    for overlay in overlays {
+        let mut problem = |message: String, remedy: &str| {
+            let Origin { file, at } = overlay.origin.clone();
+            problems.push(Problem { file, at, message, remedy: remedy.to_owned() });
+        };
+        let adds = !overlay.tags.is_empty() || !overlay.examples.is_empty();
+        match Name::new(&overlay.name).and_then(|name| entries.get_mut(&name)) {
+            None => problem(
+                format!("there is no entry called {}", quoted(&overlay.name)),
+                "`proem catalogue list` shows the names",
+            ),
+            Some(capability) => {
+                if overlay.standing == Standing::Outside && adds {
+                    problem(
+                        format!("tags and examples for {} are ignored", quoted(&overlay.name)),
+                        "trust the file with `proem trust`; until then it may only restrict modes",
+                    );
+                }
+                capability.apply(overlay);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What was wrong with a file of the catalogue.
+
+use core::fmt;
+
+use proem_guard::{Untrusted, show};
+use proem_text::Label;
+
+/// How many problems of one file are listed one by one.
+const MAX_LISTED: usize = 20;
+
+/// How many problems of one file a catalogue lists, those of names and overlays among them.
+const MAX_OF_FILE: usize = 40;
+
+const REMEDY: &str = "correct those above and look again";
+
+/// The longest piece of somebody's text in a message, in characters.
+const MAX_QUOTED: usize = 60;
+
+/// Where in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum At {
+    /// The file as a whole.
+    Whole,
+    /// Counted from 1, columns in characters.
+    Line {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// A JSON pointer (RFC 6901).
+    Pointer(String),
+}
+
+/// One thing that is wrong, with what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file, as a person would name it, escaped.
+    pub file: String,
+    /// Where in it.
+    pub at: At,
+    /// What is wrong: lower case, no full stop; others' words in it are quoted, escaped and cut.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        match &self.at {
+            At::Whole => {}
+            At::Line { line, column } => write!(f, ":{line}:{column}")?,
+            At::Pointer(pointer) => write!(f, " at {pointer}")?,
+        }
+        write!(f, ": {}; {}", self.message, self.remedy)
+    }
+}
+
+/// The problems of one file.
+#[derive(Debug)]
+pub(super) struct Problems {
+    file: String,
+    list: Vec<Problem>,
+    more: usize,
+}
+
+impl Problems {
+    pub(super) fn of(file: &str) -> Self {
+        Self { file: file.to_owned(), list: Vec::new(), more: 0 }
+    }
+
+    pub(super) fn add(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
+        if self.list.len() >= MAX_LISTED {
+            self.more = self.more.saturating_add(1);
+            return;
+        }
+        let problem = Problem { file: self.file.clone(), at, message: message.into(), remedy: remedy.into() };
+        self.list.push(problem);
+    }
+
+    pub(super) fn into_list(mut self) -> Vec<Problem> {
+        if self.more > 0 {
+            let message = format!("{} more problems", self.more);
+            self.list.push(Problem { file: self.file, at: At::Whole, message, remedy: REMEDY.into() });
+        }
+        self.list
+    }
+}
+
+/// The problems in order, each once, and at most [`MAX_OF_FILE`] of one file; the others are counted.
+pub(super) fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort();
+    problems.dedup();
+    let mut out: Vec<Problem> = Vec::new();
+    for of_file in problems.chunk_by(|a, b| a.file == b.file) {
+        out.extend(of_file.iter().take(MAX_OF_FILE).cloned());
+        let more = of_file.len().saturating_sub(MAX_OF_FILE);
+        if let Some(last) = out.last().filter(|_| more > 0) {
+            let (file, message) = (last.file.clone(), format!("{more} more problems"));
+            out.push(Problem { file, at: At::Whole, message, remedy: REMEDY.into() });
+        }
+    }
+    out
+}
+
+/// Somebody's text inside a message of ours.
+pub(super) fn quoted(text: &str) -> String {
+    let text = Untrusted::new(text.to_owned(), Label::trusted());
+    format!("`{}`", show::terminal_capped(&text, MAX_QUOTED))
+}

@@ -1,0 +1,217 @@
+//! What every reader does with an entry: check it, cut it to the limits, label it.
+
+use proem_guard::Untrusted;
+use proem_text::{Label, Source, json};
+use serde_json::{Map, Value as Json};
+
+use super::entry::{Definition, Entry, Kind, Origin, Parsed, SourceFile, Standing};
+use super::hash::Hash;
+use super::modes::Modes;
+use super::name::Name;
+use super::problem::{At, Problems, quoted};
+use super::{
+    MAX_DESCRIPTION_BYTES, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_OWN_NAME_BYTES, MAX_PARAMETERS_BYTES,
+    MAX_TAGS,
+};
+
+/// An entry in the making: plain values of one file, not yet checked.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) description: String,
+    pub(super) parameters: Option<Json>,
+    pub(super) examples: Vec<String>,
+    pub(super) modes: Modes,
+    pub(super) tags: Vec<String>,
+    pub(super) body: Option<Hash>,
+}
+
+/// What all entries of one file share.
+pub(super) struct Reading<'f> {
+    pub(super) file: &'f SourceFile,
+    pub(super) server: Option<&'f str>,
+    pub(super) problems: Problems,
+    pub(super) entries: Vec<Entry>,
+    /// How many entries were left out because there are too many.
+    pub(super) over: usize,
+}
+
+impl<'f> Reading<'f> {
+    pub(super) fn new(file: &'f SourceFile, server: Option<&'f str>) -> Self {
+        Self { file, server, problems: Problems::of(&file.path), entries: Vec::new(), over: 0 }
+    }
+
+    /// The label of what this file says.
+    pub(super) fn label(&self) -> Label {
+        match self.file.standing {
+            Standing::Own | Standing::Trusted => Label::trusted(),
+            Standing::Outside => {
+                let server = self.server.map(|server| Name::server(server).as_str().to_ascii_lowercase());
+                let source = server.and_then(|server| Source::parse(&format!("catalogue/{server}")));
+                Label::from_source(source.unwrap_or(Source::named("catalogue")))
+            }
+        }
+    }
+
+    /// Checks an entry and adds it; limits cut, and every cut is a problem.
+    pub(super) fn add(&mut self, kind: Kind, own_name: &str, draft: Draft, at: At) {
+        if self.entries.len() >= MAX_ENTRIES {
+            self.over = self.over.saturating_add(1);
+            return;
+        }
+        if own_name.trim().is_empty() {
+            self.problems.add(at, "an entry without a name", "give it a `name`");
+            return;
+        }
+        if own_name.len() > MAX_OWN_NAME_BYTES {
+            let message = format!("the name {} is longer than {MAX_OWN_NAME_BYTES} bytes", quoted(own_name));
+            self.problems.add(at, message, "shorten it; the entry is left out");
+            return;
+        }
+        let mut cut = Vec::new();
+        let label = self.label();
+        let description = self.description(own_name, draft.description, &at, &mut cut);
+        let parameters = self.parameters(own_name, draft.parameters, &at, &mut cut);
+        let examples = self.examples(own_name, draft.examples, &at, &mut cut);
+        let tags = self.tags(own_name, &draft.tags, &at, &mut cut);
+        let outside = |text: String| Untrusted::new(text, label.clone());
+        let definition = Definition {
+            description: outside(description),
+            parameters: parameters.map(|schema| Untrusted::new(schema, label.clone())),
+            examples: examples.into_iter().map(outside).collect(),
+            modes: draft.modes,
+            tags,
+        };
+        self.entries.push(Entry {
+            kind,
+            server: self.server.map(str::to_owned),
+            own_name: Untrusted::new(own_name.to_owned(), label.clone()),
+            name: Name::joined(self.server, own_name),
+            definition,
+            origin: Origin { file: self.file.path.clone(), at },
+            standing: self.file.standing,
+            body: draft.body,
+            cut,
+        });
+    }
+
+    fn description(&mut self, name: &str, mut text: String, at: &At, cut: &mut Vec<&'static str>) -> String {
+        if text.len() > MAX_DESCRIPTION_BYTES {
+            let bytes = text.len();
+            text.truncate(text.floor_char_boundary(MAX_DESCRIPTION_BYTES));
+            cut.push("description");
+            let message = format!("the description of {} has {bytes} bytes and is cut", quoted(name));
+            self.problems.add(at.clone(), message, format!("keep it below {MAX_DESCRIPTION_BYTES} bytes"));
+        }
+        text
+    }
+
+    fn parameters(&mut self, name: &str, schema: Option<Json>, at: &At, cut: &mut Vec<&'static str>) -> Option<Json> {
+        match schema {
+            None | Some(Json::Null) => None,
+            Some(schema @ Json::Object(_)) => {
+                let bytes = json::compact(&schema).len();
+                if bytes <= MAX_PARAMETERS_BYTES {
+                    return Some(schema);
+                }
+                cut.push("parameters");
+                let message = format!("the parameters of {} take {bytes} bytes and are left out", quoted(name));
+                self.problems.add(at.clone(), message, format!("keep the schema below {MAX_PARAMETERS_BYTES} bytes"));
+                None
+            }
+            Some(_) => {
+                let message = format!("the parameters of {} are not a JSON schema and are left out", quoted(name));
+                self.problems.add(at.clone(), message, "write an object with `type` and `properties`");
+                None
+            }
+        }
+    }
+
+    pub(super) fn examples(
+        &mut self,
+        name: &str,
+        examples: Vec<String>,
+        at: &At,
+        cut: &mut Vec<&'static str>,
+    ) -> Vec<String> {
+        let all = examples.len();
+        let mut kept: Vec<String> = examples.into_iter().filter(|text| text.len() <= MAX_EXAMPLE_BYTES).collect();
+        kept.truncate(MAX_EXAMPLES);
+        let lost = all.saturating_sub(kept.len());
+        if lost > 0 {
+            cut.push("examples");
+            let message = format!("{lost} examples of {} are left out", quoted(name));
+            let remedy = format!("keep at most {MAX_EXAMPLES}, each below {MAX_EXAMPLE_BYTES} bytes");
+            self.problems.add(at.clone(), message, remedy);
+        }
+        kept
+    }
+
+    pub(super) fn tags(&mut self, name: &str, tags: &[String], at: &At, cut: &mut Vec<&'static str>) -> Vec<Name> {
+        let mut kept: Vec<Name> = tags.iter().filter_map(|tag| Name::new(tag)).collect();
+        let odd = tags.len().saturating_sub(kept.len());
+        kept.sort();
+        kept.dedup();
+        let over = kept.len().saturating_sub(MAX_TAGS);
+        kept.truncate(MAX_TAGS);
+        if odd.saturating_add(over) > 0 {
+            cut.push("tags");
+            let message = format!("{} tags of {} are left out", odd.saturating_add(over), quoted(name));
+            let remedy = format!("keep at most {MAX_TAGS}, each of letters, digits, `_` and `-`");
+            self.problems.add(at.clone(), message, remedy);
+        }
+        kept
+    }
+
+    /// All that was read.
+    pub(super) fn finish(mut self) -> Parsed {
+        if self.over > 0 {
+            let message = format!("{} entries beyond the first {} are left out", self.over, MAX_ENTRIES);
+            self.problems.add(At::Whole, message, "split the catalogue by project, or remove what nobody uses");
+        }
+        Parsed { entries: self.entries, problems: self.problems.into_list(), ..Parsed::default() }
+    }
+}
+
+/// The texts of a JSON array; what else it holds is counted.
+pub(super) fn texts(value: Option<&Json>) -> (Vec<String>, usize) {
+    let items = match value {
+        None | Some(Json::Null) => return (Vec::new(), 0),
+        Some(Json::Array(items)) => items,
+        Some(_) => return (Vec::new(), 1),
+    };
+    let texts: Vec<String> = items.iter().filter_map(Json::as_str).map(str::to_owned).collect();
+    let odd = items.len().saturating_sub(texts.len());
+    (texts, odd)
+}
+
+/// The fields that our own formats share, in JSON.
+pub(super) fn draft(fields: &Map<String, Json>, at: &At, problems: &mut Problems) -> Draft {
+    let description = match fields.get("description") {
+        None | Some(Json::Null) => String::new(),
+        Some(Json::String(text)) => text.clone(),
+        Some(_) => {
+            problems.add(at.clone(), "`description` is not a text and is ignored", "write it as a text");
+            String::new()
+        }
+    };
+    let (examples, odd_examples) = texts(fields.get("examples"));
+    let (tags, odd_tags) = texts(fields.get("tags"));
+    for (key, odd) in [("examples", odd_examples), ("tags", odd_tags)] {
+        if odd > 0 {
+            problems.add(at.clone(), format!("`{key}` holds something that is not a text"), "write a list of texts");
+        }
+    }
+    let modes = modes(fields.get("modes"), at, problems).unwrap_or_default();
+    Draft { description, parameters: fields.get("parameters").cloned(), examples, modes, tags, body: None }
+}
+
+/// The modes that a list names; one that is unknown restricts to those that are known.
+pub(super) fn modes(value: Option<&Json>, at: &At, problems: &mut Problems) -> Option<Modes> {
+    let (names, odd) = texts(value);
+    let known: Vec<_> = names.iter().filter_map(|name| Modes::named(name)).collect();
+    if odd > 0 || known.len() < names.len() {
+        problems.add(at.clone(), "`modes` names something that is not a mode", "use plan, review and act");
+        return Some(if known.is_empty() { Modes::NONE } else { Modes::of(&known) });
+    }
+    value.filter(|value| !value.is_null()).map(|_| Modes::of(&known))
+}

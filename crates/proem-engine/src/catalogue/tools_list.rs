@@ -1,0 +1,95 @@
+//! A server's saved answer to `tools/list`.
+//!
+//! The tools are those of the Model Context Protocol (revision 2025-11-25, server/tools). What a
+//! server says about itself in `annotations` may only restrict: it is a hint by whoever wrote it.
+
+use serde_json::{Map, Value as Json};
+
+use super::entry::{Kind, Parsed, SourceFile};
+use super::jsonc;
+use super::modes::Modes;
+use super::problem::At;
+use super::reading::{Draft, Reading};
+use crate::mode::Mode;
+
+/// Reads `{"tools": […]}`, the answer `{"result": {"tools": […]}}`, or a bare list.
+#[must_use]
+pub fn parse(file: &SourceFile, server: &str) -> Parsed {
+    let mut reading = Reading::new(file, Some(server));
+    let text = jsonc::plain(&file.text);
+    match serde_json::from_str::<Json>(&text) {
+        Ok(json) => read(&json, &mut reading),
+        Err(error) => {
+            let at = At::Line { line: error.line().max(1), column: error.column().max(1) };
+            reading.problems.add(at, "not valid JSON", "save the server's answer to `tools/list` again");
+        }
+    }
+    reading.finish()
+}
+
+fn read(json: &Json, reading: &mut Reading<'_>) {
+    let (holder, path) = match json.get("result") {
+        Some(result) => (result, "/result"),
+        None => (json, ""),
+    };
+    if let Some(error) = json.get("error").filter(|_| json.get("result").is_none()) {
+        let code = error.get("code").and_then(Json::as_i64).map(|code| format!(" {code}")).unwrap_or_default();
+        let message = format!("the server answered with an error{code}, not with tools");
+        reading.problems.add(At::Pointer("/error".into()), message, "ask it again and save the answer");
+        return;
+    }
+    if holder.get("nextCursor").is_some_and(|cursor| !cursor.is_null()) {
+        let remedy = "ask for the other pages and put all tools into one list";
+        let at = At::Pointer(format!("{path}/nextCursor"));
+        reading.problems.add(at, "the manifest is one page of several", remedy);
+    }
+    let (tools, path) = match (holder, holder.get("tools")) {
+        (Json::Array(tools), _) => (tools, path.to_owned()),
+        (_, Some(Json::Array(tools))) => (tools, format!("{path}/tools")),
+        _ => {
+            let remedy = "save the server's answer to `tools/list`";
+            reading.problems.add(At::Whole, "no list of tools in it", remedy);
+            return;
+        }
+    };
+    for (index, tool) in tools.iter().enumerate() {
+        let at = At::Pointer(format!("{path}/{index}"));
+        match tool {
+            Json::Object(tool) => add(tool, at, reading),
+            _ => reading.problems.add(at, "not a tool", "a tool is an object with `name` and `inputSchema`"),
+        }
+    }
+}
+
+fn add(tool: &Map<String, Json>, at: At, reading: &mut Reading<'_>) {
+    let name = match tool.get("name") {
+        Some(Json::String(name)) => name.as_str(),
+        None => "",
+        Some(_) => {
+            reading.problems.add(at, "`name` is not a text", "save the server's answer to `tools/list` again");
+            return;
+        }
+    };
+    if tool.get("description").is_some_and(|text| !text.is_string() && !text.is_null()) {
+        reading.problems.add(
+            at.clone(),
+            "`description` is not a text and is ignored",
+            "report it to the server's author",
+        );
+    }
+    let text = |key: &str| tool.get(key).and_then(Json::as_str);
+    let says_something = |text: &&str| !text.trim().is_empty();
+    // A title repeats the name in other words; it stands in where nothing else says what it does.
+    let description = text("description").filter(says_something).or_else(|| text("title").filter(says_something));
+    let description = description.or_else(|| text("description")).unwrap_or_default().to_owned();
+    let parameters = tool.get("inputSchema").or_else(|| tool.get("input_schema")).cloned();
+    let draft = Draft { description, parameters, modes: modes(tool.get("annotations")), ..Draft::default() };
+    reading.add(Kind::Tool, name, draft, at);
+}
+
+/// A tool that says that it changes something is for acting; one that says nothing is for any mode.
+fn modes(annotations: Option<&Json>) -> Modes {
+    let hint = |name: &str| annotations.and_then(|hints| hints.get(name)).and_then(Json::as_bool);
+    let changes = hint("destructiveHint") == Some(true) || hint("readOnlyHint") == Some(false);
+    if changes { Modes::of(&[Mode::Act]) } else { Modes::ANY }
+}

@@ -1,0 +1,131 @@
+//! Which capabilities a task needs.
+//!
+//! [`Index`] prepares a catalogue, [`Query`] a task; [`Selector::rank`] gives every entry a
+//! probability with its evidence, and [`choose`] applies modes, caps and thresholds. A ranking may
+//! abstain: nothing fits. Where vectors are missing or of no use, words alone decide, by weights
+//! of their own, and the ranking says so.
+//!
+//! Invariants: nothing is left out without a reason; vectors of two models never meet; the order
+//! is by probability, then name; no word of a description reaches an output.
+
+mod choose;
+mod features;
+mod index;
+mod late;
+mod lexicon;
+mod query;
+mod rank;
+mod terms;
+mod usage;
+mod used;
+mod weights;
+
+pub use choose::{Caps, Chosen, Cut, Reason, Selection, choose};
+pub use features::Features;
+pub use index::Index;
+pub use lexicon::Lexicon;
+pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
+pub use rank::{Ranked, Ranking};
+pub use usage::{Usage, Used, key};
+pub use weights::{Calibration, Calibrations, FEATURE_NAMES, FEATURES, WordWeights, rarity};
+
+use crate::embedding::{Embedder, ModelId, Pieces, Vector};
+use crate::error::Error;
+
+/// What selection knows: languages, words and weights.
+#[derive(Debug, Clone)]
+pub struct Selector {
+    lexicon: Lexicon,
+    words: WordWeights,
+    calibrations: Calibrations,
+}
+
+impl Selector {
+    /// Puts a selector together.
+    #[must_use]
+    pub const fn new(lexicon: Lexicon, words: WordWeights, calibrations: Calibrations) -> Self {
+        Self { lexicon, words, calibrations }
+    }
+
+    /// What ships with Proem.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::InvalidFile`] if a shipped file is broken.
+    pub fn shipped() -> Result<Self, Error> {
+        Ok(Self {
+            lexicon: Lexicon::parse(include_str!("../data/lexicon.tsv"))?,
+            words: WordWeights::parse(include_str!("../data/select-words.tsv"))?,
+            calibrations: Calibrations::parse(include_str!("../data/select-weights.json"))?,
+        })
+    }
+
+    /// The usage that ships with Proem: what requests of a public set used which public tools.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::InvalidFile`] if the shipped file is broken.
+    pub fn shipped_usage() -> Result<Usage, Error> {
+        Usage::parse(include_str!("../data/select-usage.tsv"))
+    }
+
+    /// The words of other languages.
+    #[must_use]
+    pub const fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// How telling words are.
+    #[must_use]
+    pub const fn words(&self) -> &WordWeights {
+        &self.words
+    }
+
+    /// The weights by embedding model.
+    #[must_use]
+    pub const fn calibrations(&self) -> &Calibrations {
+        &self.calibrations
+    }
+
+    /// Prepares a task.
+    #[must_use]
+    pub fn query(&self, task: &str) -> Query {
+        Query::new(task, &self.lexicon, &self.words)
+    }
+
+    /// Embeds a task and its sentences in one call.
+    ///
+    /// # Errors
+    ///
+    /// What the embedder reports, or [`crate::ErrorKind::InvalidVector`] if its answer is of no use.
+    pub fn embed(&self, query: &Query, embedder: &dyn Embedder) -> Result<Vec<Option<Vector>>, Error> {
+        index::checked(embedder, &query.texts())
+    }
+
+    /// The evidence for each entry by the whole task: what training learns from.
+    #[must_use]
+    pub fn evidence(&self, index: &Index, query: &Query, meant: Option<&Meant<'_>>) -> Vec<Features> {
+        let vector = meant.and_then(|meant| meant.vectors.first()).and_then(Option::as_ref);
+        let mut late = index.late(meant.and_then(|meant| meant.pieces));
+        // Without weights each kind of evidence counts alike.
+        let sum = |features: &Features| features.iter().sum::<f32>();
+        query.parts.first().map(|part| features::features(index, part, vector, late.as_mut(), &sum)).unwrap_or_default()
+    }
+}
+
+/// What an embedding model says about a task.
+#[derive(Clone, Copy)]
+pub struct Meant<'a> {
+    /// The model.
+    pub model: &'a ModelId,
+    /// The vectors of [`Query::texts`], in their order.
+    pub vectors: &'a [Option<Vector>],
+    /// The model's pieces, if it shows them.
+    pub pieces: Option<&'a dyn Pieces>,
+}
+
+impl std::fmt::Debug for Meant<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meant").field("model", self.model).field("vectors", &self.vectors.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,142 @@
+//! From a ranking to what is named in the prompt.
+
+use std::collections::BTreeSet;
+
+use super::rank::Ranking;
+use crate::catalogue::{Capability, Kind};
+use crate::mode::Mode;
+
+/// How much may be chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Caps {
+    /// The mode of the task.
+    pub mode: Mode,
+    /// The most tools, base tools among them.
+    pub tools: usize,
+    /// The most skills, default skills among them.
+    pub skills: usize,
+    /// The most of each kind that a ranking may add.
+    pub results: usize,
+    /// The least probability; `None` takes the calibrated threshold.
+    pub min_score: Option<f32>,
+}
+
+/// What was chosen, and what was not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// Chosen entries, tools and skills, the likeliest first.
+    pub chosen: Vec<Chosen>,
+    /// The best of those that were not, in the order of the ranking.
+    pub cut: Vec<Cut>,
+    /// Whether nothing of the catalogue fits the task.
+    pub abstained: bool,
+}
+
+/// A chosen entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// Its place in the catalogue.
+    pub entry: usize,
+    /// Its place in the ranking.
+    pub rank: usize,
+}
+
+/// An entry that was not chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cut {
+    /// Its place in the catalogue.
+    pub entry: usize,
+    /// Its place in the ranking.
+    pub rank: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why an entry was not chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// It is unlikely to fit.
+    Unlikely,
+    /// It may not be used in this mode.
+    Mode,
+    /// Enough were found.
+    Results,
+    /// No more tools or skills may be named.
+    Cap,
+    /// It is named anyway, as a base tool or default skill.
+    Named,
+}
+
+impl Reason {
+    /// Why, in words.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Unlikely => "below the threshold",
+            Self::Mode => "not for this mode",
+            Self::Results => "beyond the results asked for",
+            Self::Cap => "beyond the cap",
+            Self::Named => "named already",
+        }
+    }
+}
+
+/// How many entries that were not chosen are named with their reason.
+const MAX_CUT: usize = 10;
+
+/// Chooses from a ranking. `named` are the base tools and default skills, which count towards the
+/// caps and aren't chosen twice.
+#[must_use]
+pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named: &BTreeSet<&str>) -> Selection {
+    let least = caps.min_score.unwrap_or(ranking.threshold);
+    let mut selection = Selection { abstained: true, ..Selection::default() };
+    let already =
+        |kind: Kind| capabilities.iter().filter(|c| c.kind() == kind && named.contains(c.name().as_str())).count();
+    let (mut tools, mut skills) =
+        (Room::new(caps.tools, already(Kind::Tool)), Room::new(caps.skills, already(Kind::Skill)));
+    for (rank, ranked) in ranking.ranked.iter().enumerate() {
+        let Some(capability) = capabilities.get(ranked.entry) else { continue };
+        let likely = ranked.probability >= least;
+        selection.abstained &= !likely;
+        let room = if capability.kind() == Kind::Tool { &mut tools } else { &mut skills };
+        let reason = if !likely {
+            Some(Reason::Unlikely)
+        } else if named.contains(capability.name().as_str()) {
+            Some(Reason::Named)
+        } else if !capability.definition().modes.allow(caps.mode) {
+            Some(Reason::Mode)
+        } else if room.found >= caps.results {
+            Some(Reason::Results)
+        } else if room.left == 0 {
+            Some(Reason::Cap)
+        } else {
+            None
+        };
+        match reason {
+            None => {
+                room.found = room.found.saturating_add(1);
+                room.left = room.left.saturating_sub(1);
+                selection.chosen.push(Chosen { entry: ranked.entry, rank });
+            }
+            Some(reason) if selection.cut.len() < MAX_CUT => {
+                selection.cut.push(Cut { entry: ranked.entry, rank, reason });
+            }
+            Some(_) => {}
+        }
+        if !likely && selection.cut.len() >= MAX_CUT {
+            break;
+        }
+    }
+    selection
+}
+
+struct Room {
+    left: usize,
+    found: usize,
+}
+
+impl Room {
+    const fn new(cap: usize, named: usize) -> Self {
+        Self { left: cap.saturating_sub(named), found: 0 }
+    }
+}

@@ -1,0 +1,110 @@
+//! What speaks for each entry, as numbers.
+//!
+//! Nine kinds of evidence, each brought to about 0 to 1 by what the request could reach at most,
+//! so that the same weights serve a catalogue of ten tools and one of four thousand.
+
+use proem_score::bm25;
+
+use super::index::{Index, Meaning};
+use super::late::Late;
+use super::query::Part;
+use super::weights::FEATURES;
+use crate::embedding::Vector;
+
+/// The evidence of one entry, in the order of [`super::FEATURE_NAMES`].
+pub type Features = [f32; FEATURES];
+
+const WORDS: usize = 0;
+const GRAMS: usize = 1;
+const NAME: usize = 2;
+const MEANING: usize = 3;
+pub(super) const NEAR: usize = 4;
+pub(super) const COVERED: usize = 5;
+const USED_WORDS: usize = 6;
+const USED_MEANING: usize = 7;
+const USED: usize = 8;
+
+/// The evidence for each entry, from one part of a request, its vector and its pieces.
+pub(super) fn features(
+    index: &Index,
+    part: &Part,
+    vector: Option<&Vector>,
+    late: Option<&mut Late<'_>>,
+    first_sum: &dyn Fn(&Features) -> f32,
+) -> Vec<Features> {
+    let mut all = vec![[0.0_f32; FEATURES]; index.entries];
+    let stems = weighted(part, |word| &word.stems);
+    let grams = weighted(part, |word| &word.grams);
+    put(&mut all, WORDS, &share(&index.words, &stems));
+    put(&mut all, GRAMS, &share(&index.grams, &grams));
+    let mass = mass(&index.grams, &grams);
+    put(&mut all, NAME, &scaled(index.names.score(&grams), mass));
+    put(&mut all, USED_WORDS, &index.used.cover(&stems, &index.words));
+    put(&mut all, USED, &index.used.amounts);
+    let Some((meaning, vector)) = index.meaning.as_ref().zip(vector) else { return all };
+    put(&mut all, MEANING, &meaning.cosines(vector));
+    put(&mut all, USED_MEANING, &index.used.near(vector));
+    if let Some(late) = late {
+        late.add(&mut all, part, first_sum);
+    }
+    all
+}
+
+fn put(all: &mut [Features], feature: usize, values: &[f32]) {
+    for (features, value) in all.iter_mut().zip(values) {
+        if let Some(slot) = features.get_mut(feature) {
+            *slot = *value;
+        }
+    }
+}
+
+/// The terms of a request with their weights; a term of several words has the greatest, and the
+/// terms of one word share its weight by the root of their number.
+fn weighted(part: &Part, terms: impl Fn(&super::query::Word) -> &Vec<u64>) -> Vec<(u64, f32)> {
+    let mut weighted: Vec<(u64, f32)> = Vec::new();
+    for word in part.words.iter().filter(|word| word.weight > 0.0) {
+        let terms = terms(word);
+        #[expect(clippy::cast_precision_loss, reason = "a count of terms of one word")]
+        let count = terms.len().max(1) as f32;
+        let weight = word.weight / count.sqrt();
+        weighted.extend(terms.iter().map(|term| (*term, weight)));
+    }
+    weighted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    weighted.dedup_by_key(|(term, _)| *term);
+    weighted
+}
+
+/// The most that a request's terms could reach together.
+fn mass(index: &bm25::Index, terms: &[(u64, f32)]) -> f32 {
+    terms.iter().fold(0.0, |sum, (term, weight)| sum + weight * index.idf(*term))
+}
+
+fn share(index: &bm25::Index, terms: &[(u64, f32)]) -> Vec<f32> {
+    scaled(index.score(terms), mass(index, terms))
+}
+
+fn scaled(mut scores: Vec<f32>, mass: f32) -> Vec<f32> {
+    if mass > 0.0 {
+        scores.iter_mut().for_each(|score| *score /= mass);
+    }
+    scores
+}
+
+impl Meaning {
+    fn cosines(&self, vector: &Vector) -> Vec<f32> {
+        self.vectors.chunks_exact(self.dimension.max(1)).map(|row| dot(row, vector.values())).collect()
+    }
+}
+
+/// A product in eight lanes, added in a fixed order.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += a * b;
+        }
+    }
+    lanes.iter().sum::<f32>() + rest
+}

@@ -1,0 +1,305 @@
+//! A catalogue, prepared for ranking.
+//!
+//! Holds numbers only: hashes of terms, vectors and pieces. No word of a description can leave it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_guard::Untrusted;
+use proem_score::bm25;
+use serde_json::Value as Json;
+
+use super::Selector;
+use super::late::Late;
+use super::query::Query;
+use super::terms::{bare_words, gram_ids, stem_id};
+use super::usage::{Usage, Used};
+use super::used::UsedIndex;
+use crate::catalogue::manifest::Quantised;
+use crate::catalogue::{Capability, Hash, text_hash, texts};
+use crate::embedding::{Embedder, ModelId, Pieces, Vector};
+use crate::error::{Error, ErrorKind};
+
+/// What a word of a parameter counts beside one of the description.
+const PARAMETER_WEIGHT: f32 = 0.3;
+/// The most words of one definition that are looked at.
+const MAX_WORDS: usize = 2000;
+/// How many texts are given to an embedder at once.
+const BATCH: usize = 256;
+
+/// A catalogue, ready to be ranked.
+#[derive(Debug, Clone)]
+pub struct Index {
+    pub(super) entries: usize,
+    /// The entries in the order of their names.
+    pub(super) by_name: Vec<u32>,
+    pub(super) words: bm25::Index,
+    pub(super) grams: bm25::Index,
+    pub(super) names: bm25::Index,
+    pub(super) used: UsedIndex,
+    pub(super) meaning: Option<Meaning>,
+}
+
+/// The vectors of a catalogue.
+#[derive(Debug, Clone)]
+pub(super) struct Meaning {
+    pub(super) model: ModelId,
+    pub(super) dimension: usize,
+    /// One row after the other; zeros for an entry that says nothing to the model.
+    pub(super) vectors: Vec<f32>,
+    pub(super) pieces: Option<DocumentPieces>,
+}
+
+/// The pieces of each entry's text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DocumentPieces {
+    /// All pieces that occur, ascending.
+    pub(super) vocabulary: Vec<u32>,
+    /// How rare each is in the catalogue (idf).
+    pub(super) rarity: Vec<f32>,
+    /// Positions in the vocabulary, entry by entry.
+    pub(super) places: Vec<u32>,
+    /// Weight × rarity of each place.
+    pub(super) weights: Vec<f32>,
+    /// Where each entry's places end.
+    pub(super) ends: Vec<usize>,
+    /// The rarity of a piece that doesn't occur.
+    pub(super) rarest: f32,
+}
+
+impl Index {
+    /// Prepares a catalogue for ranking by words; [`Self::embed`] adds meaning.
+    #[must_use]
+    pub fn new(capabilities: &[Capability], usage: &Usage, selector: &Selector) -> Self {
+        let mut words = bm25::Builder::new(bm25::Parameters::default());
+        let mut grams = bm25::Builder::new(bm25::Parameters::default());
+        let mut names = bm25::Builder::new(bm25::Parameters::default());
+        let mut used = Vec::new();
+        for capability in capabilities {
+            let terms = Terms::of(capability);
+            words.add(&terms.stems);
+            grams.add(&terms.grams);
+            names.add(&terms.name);
+            used.push(used_by(capability, usage, selector));
+        }
+        let words = words.build();
+        let used = UsedIndex::new(&used, &words);
+        let name = |entry: &u32| capabilities.get(*entry as usize).map(|capability| capability.name().as_str());
+        let mut by_name: Vec<u32> = (0..).take(capabilities.len()).collect();
+        by_name.sort_by(|a, b| name(a).cmp(&name(b)));
+        let (grams, names) = (grams.build(), names.build());
+        Self { entries: capabilities.len(), by_name, words, grams, names, used, meaning: None }
+    }
+
+    /// How many entries it has.
+    #[must_use]
+    pub const fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// The model of its vectors; `None` if it ranks by words only.
+    #[must_use]
+    pub fn model(&self) -> Option<&ModelId> {
+        self.meaning.as_ref().map(|meaning| &meaning.model)
+    }
+
+    /// What compares pieces with those of the entries, where both are known.
+    pub(super) fn late<'a>(&'a self, pieces: Option<&'a dyn Pieces>) -> Option<Late<'a>> {
+        let documents = self.meaning.as_ref()?.pieces.as_ref()?;
+        Some(Late::new(documents, pieces?))
+    }
+
+    /// Adds the vectors of all entries; those in `stored` are not made again.
+    ///
+    /// # Errors
+    ///
+    /// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use. The
+    /// index ranks by words as before then.
+    pub fn embed(
+        &mut self,
+        capabilities: &[Capability],
+        embedder: &dyn Embedder,
+        stored: Option<&BTreeMap<Hash, Option<Quantised>>>,
+    ) -> Result<(), Error> {
+        let texts: Vec<Untrusted<String>> = capabilities.iter().filter_map(|c| texts(c).into_iter().next()).collect();
+        let mut rows: Vec<Option<Vec<f32>>> = Vec::with_capacity(texts.len());
+        let mut missing: Vec<usize> = Vec::new();
+        for (place, text) in texts.iter().enumerate() {
+            let known = stored.and_then(|stored| stored.get(&text_hash(text)));
+            if known.is_none() {
+                missing.push(place);
+            }
+            rows.push(known.and_then(|known| known.as_ref().map(Quantised::coordinates)));
+        }
+        for batch in missing.chunks(BATCH) {
+            let texts: Vec<&Untrusted<String>> = batch.iter().filter_map(|place| texts.get(*place)).collect();
+            for (place, vector) in batch.iter().zip(embed_all(embedder, &texts)?) {
+                if let Some(row) = rows.get_mut(*place) {
+                    // Coarse like stored ones, so that a cache changes no score.
+                    *row = vector.map(|vector| Quantised::of(&vector).coordinates());
+                }
+            }
+        }
+        let model = embedder.model();
+        let dimension = rows.iter().flatten().map(Vec::len).next().unwrap_or(0);
+        if rows.iter().flatten().any(|row| row.len() != dimension) {
+            let problem =
+                format!("vectors of `{model}` in this catalogue differ in dimension; run `proem catalogue refresh`");
+            return Err(Error::new(ErrorKind::InvalidVector, problem));
+        }
+        if let Some(size) = self.used.dimensions(model).find(|size| dimension > 0 && *size != dimension) {
+            let problem =
+                format!("model `{model}` gave {size} dimensions for requests and {dimension} for the catalogue");
+            return Err(Error::new(ErrorKind::InvalidVector, problem));
+        }
+        let mut vectors = Vec::with_capacity(rows.len().saturating_mul(dimension));
+        for row in rows {
+            vectors.extend(row.unwrap_or_else(|| vec![0.0; dimension]));
+        }
+        let pieces = embedder.pieces().map(|pieces| DocumentPieces::of(&texts, pieces));
+        self.meaning = Some(Meaning { model: model.clone(), dimension, vectors, pieces });
+        Ok(())
+    }
+}
+
+/// Asks an embedder and checks that its answer has one entry of its own model for each text.
+pub(super) fn checked(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
+    let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
+    let (model, vectors) = (embedder.model(), embedder.embed(texts)?);
+    if vectors.len() != texts.len() {
+        return invalid(format!("model `{model}` gave {} vectors for {} texts", vectors.len(), texts.len()));
+    }
+    if let Some(other) = vectors.iter().flatten().find(|vector| vector.model() != model) {
+        return invalid(format!("model `{model}` gave a vector of `{}`", other.model()));
+    }
+    let mut sizes = vectors.iter().flatten().map(|vector| vector.values().len());
+    let first = sizes.next();
+    if sizes.any(|size| Some(size) != first) {
+        return invalid(format!("model `{model}` gave vectors of several dimensions in one answer"));
+    }
+    Ok(vectors)
+}
+
+fn embed_all(embedder: &dyn Embedder, texts: &[&Untrusted<String>]) -> Result<Vec<Option<Vector>>, Error> {
+    // An embedder reads the exact text, as a model would read it in a prompt: it can't act on it.
+    let exact: Vec<String> = texts.iter().map(|text| exact(text)).collect();
+    let exact: Vec<&str> = exact.iter().map(String::as_str).collect();
+    checked(embedder, &exact)
+}
+
+fn exact(text: &Untrusted<String>) -> String {
+    proem_guard::show::json(text).as_str().unwrap_or_default().to_owned()
+}
+
+fn used_by(capability: &Capability, usage: &Usage, selector: &Selector) -> Used {
+    let mut used = usage.of(capability);
+    for example in &capability.definition().examples {
+        example.measure(|example| used.add(&Query::new(example, selector.lexicon(), selector.words()), None));
+    }
+    used
+}
+
+/// The terms of one entry.
+#[derive(Default)]
+struct Terms {
+    stems: Vec<(u64, f32)>,
+    grams: Vec<(u64, f32)>,
+    name: Vec<(u64, f32)>,
+}
+
+impl Terms {
+    fn of(capability: &Capability) -> Self {
+        let mut terms = Self::default();
+        let definition = capability.definition();
+        if let Some(server) = capability.server() {
+            terms.add_name(server.as_str());
+        }
+        capability.own_name().measure(|name| terms.add_name(name));
+        definition.description.measure(|text| terms.add(text, 1.0));
+        for tag in &definition.tags {
+            terms.add(tag.as_str(), 1.0);
+        }
+        if let Some(parameters) = &definition.parameters {
+            parameters.measure(|schema| terms.add_schema(schema));
+        }
+        terms
+    }
+
+    fn add_name(&mut self, name: &str) {
+        for word in bare_words(name).take(MAX_WORDS) {
+            self.name.extend(gram_ids(&word).into_iter().map(|gram| (gram, 1.0)));
+        }
+        self.add(name, 1.0);
+    }
+
+    fn add(&mut self, text: &str, weight: f32) {
+        for word in bare_words(text).take(MAX_WORDS) {
+            self.stems.push((stem_id(&word), weight));
+            self.grams.extend(gram_ids(&word).into_iter().map(|gram| (gram, weight)));
+        }
+    }
+
+    /// The names of parameters and what is said about them; nothing nested.
+    fn add_schema(&mut self, schema: &Json) {
+        let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
+        for (name, property) in properties.take(MAX_WORDS) {
+            self.add(name, PARAMETER_WEIGHT);
+            if let Some(description) = property.get("description").and_then(Json::as_str) {
+                self.add(description, PARAMETER_WEIGHT);
+            }
+        }
+    }
+}
+
+impl DocumentPieces {
+    fn of(texts: &[Untrusted<String>], pieces: &dyn Pieces) -> Self {
+        let mut entries: Vec<Vec<u32>> = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut cut = Vec::new();
+            text.measure(|text| cut = pieces.cut(text));
+            cut.retain(|piece| pieces.weight(*piece) > 0.0);
+            cut.sort_unstable();
+            cut.dedup();
+            entries.push(cut);
+        }
+        let vocabulary: Vec<u32> = entries.iter().flatten().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+        let mut counts = vec![0_usize; vocabulary.len()];
+        let (mut places, mut ends) = (Vec::new(), Vec::with_capacity(entries.len()));
+        for entry in &entries {
+            for place in entry.iter().filter_map(|piece| vocabulary.binary_search(piece).ok()) {
+                if let Some(count) = counts.get_mut(place) {
+                    *count = count.saturating_add(1);
+                }
+                places.push(u32::try_from(place).unwrap_or(u32::MAX));
+            }
+            ends.push(places.len());
+        }
+        let rarity: Vec<f32> = counts.iter().map(|count| idf(entries.len(), *count)).collect();
+        let weight = |place: &u32| {
+            let piece = vocabulary.get(*place as usize).map_or(0.0, |piece| pieces.weight(*piece));
+            piece * rarity.get(*place as usize).copied().unwrap_or(0.0)
+        };
+        let weights = places.iter().map(weight).collect();
+        Self { rarest: idf(entries.len(), 0), vocabulary, rarity, places, weights, ends }
+    }
+
+    /// How rare a piece is in the catalogue.
+    pub(super) fn rarity_of(&self, piece: u32) -> f32 {
+        let place = self.vocabulary.binary_search(&piece).ok();
+        place.and_then(|place| self.rarity.get(place)).copied().unwrap_or(self.rarest)
+    }
+
+    /// The places of an entry, with their weights.
+    pub(super) fn entry(&self, entry: usize) -> impl Iterator<Item = (usize, f32)> {
+        let start = entry.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
+        let end = self.ends.get(entry).copied().unwrap_or(start);
+        let places = self.places.get(start..end).unwrap_or_default().iter().map(|place| *place as usize);
+        places.zip(self.weights.get(start..end).unwrap_or_default().iter().copied())
+    }
+}
+
+/// The inverse document frequency that `bm25` uses too.
+pub(super) fn idf(documents: usize, with: usize) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of entries, at most some thousands")]
+    let (n, df) = (documents as f32, with as f32);
+    libm::logf(1.0 + (n - df + 0.5) / (df + 0.5))
+}

@@ -1,0 +1,191 @@
+//! The order of a catalogue for a task.
+
+use super::features::{Features, features};
+use super::index::Index;
+use super::query::Query;
+use super::weights::Calibration;
+use super::{Meant, Selector};
+use crate::catalogue::Capability;
+use crate::embedding::Vector;
+use crate::error::{Error, ErrorKind};
+
+/// The least weight of a word that is named as evidence.
+const TELLING: f32 = 0.3;
+/// The most words named as evidence.
+const MAX_WORDS_NAMED: usize = 6;
+
+/// Every entry of a catalogue, the likeliest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking {
+    /// All entries, by probability, then name.
+    pub ranked: Vec<Ranked>,
+    /// The probability below which an entry doesn't fit.
+    pub threshold: f32,
+    /// Why words alone decided; `None` if meaning did too.
+    pub degraded: Option<String>,
+    /// Whether only the beginning of the task was looked at.
+    pub cut: bool,
+}
+
+/// One entry with what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// Its place in the catalogue.
+    pub entry: usize,
+    /// How likely the task, or a sentence of it, needs it: 0 to 1, calibrated.
+    pub probability: f32,
+    /// The evidence of the part of the task that speaks most for it.
+    pub features: Features,
+    /// The sentence that does, from 1; 0 for the whole task.
+    pub part: usize,
+}
+
+impl Ranking {
+    /// Whether nothing fits.
+    #[must_use]
+    pub fn abstained(&self) -> bool {
+        self.ranked.first().is_none_or(|first| first.probability < self.threshold)
+    }
+}
+
+impl Selector {
+    /// Ranks a catalogue for a task.
+    ///
+    /// `meant` is `None` where there is no embedding model, or where it failed: then words decide.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if the index is of another catalogue, as far as its size tells;
+    /// [`ErrorKind::InvalidVector`] if the task's vectors are of another model than the index's, of
+    /// another dimension, or not one for each text.
+    pub fn rank(
+        &self,
+        capabilities: &[Capability],
+        index: &Index,
+        query: &Query,
+        meant: Option<&Meant<'_>>,
+    ) -> Result<Ranking, Error> {
+        if capabilities.len() != index.entries {
+            let problem = format!("the index has {} entries and the catalogue {}", index.entries, capabilities.len());
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        }
+        if let Some(meant) = meant {
+            fits(index, query, meant)?;
+        }
+        let calibrated = meant.and_then(|meant| self.calibrations.of(meant.model).map(|found| (meant, found)));
+        let degraded = match (meant, calibrated) {
+            (_, Some(_)) => None,
+            (None, None) => Some("no embedding model: tools are chosen by shared words".to_owned()),
+            (Some(meant), None) => {
+                Some(format!("`{}` is not calibrated: tools are chosen by shared words", meant.model))
+            }
+        };
+        let calibration = calibrated.map_or(&self.calibrations.lexical, |(_, found)| found);
+        let mut late = index.late(calibrated.and_then(|(meant, _)| meant.pieces));
+        let mut best: Vec<Ranked> = Vec::new();
+        for (number, part) in query.parts.iter().enumerate() {
+            let vector = calibrated.and_then(|(meant, _)| meant.vectors.get(number)).and_then(Option::as_ref);
+            let evidence = features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
+            let probabilities = probabilities(calibration, &evidence);
+            let ranked = (0..).zip(evidence).zip(probabilities);
+            let ranked =
+                ranked.map(|((entry, features), probability)| Ranked { entry, probability, features, part: number });
+            if best.is_empty() {
+                best = ranked.collect();
+                continue;
+            }
+            for (best, other) in best.iter_mut().zip(ranked) {
+                if other.probability > best.probability {
+                    *best = other;
+                }
+            }
+        }
+        let ranked = ordered(index, &best);
+        Ok(Ranking { ranked, threshold: calibration.threshold, degraded, cut: query.is_cut() })
+    }
+
+    /// The words of the task that an entry has too, the most telling first.
+    #[must_use]
+    pub fn shared_words(&self, index: &Index, query: &Query, ranked: &Ranked) -> Vec<String> {
+        let Some(part) = query.parts.get(ranked.part) else { return Vec::new() };
+        let mut shared: Vec<(f32, &str)> = part
+            .words
+            .iter()
+            .filter(|word| word.weight >= TELLING)
+            .filter(|word| word.stems.iter().any(|stem| index.words.documents_of(*stem).any(|d| d == ranked.entry)))
+            .map(|word| {
+                let rarest = word.stems.iter().map(|stem| index.words.idf(*stem)).fold(0.0, f32::max);
+                (word.weight * rarest, word.text.as_str())
+            })
+            .collect();
+        shared.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        shared.into_iter().take(MAX_WORDS_NAMED).map(|(_, word)| word.to_owned()).collect()
+    }
+
+    /// The example of an entry that shares most with the task, from 0, if one shares anything.
+    #[must_use]
+    pub fn nearest_example(&self, capability: &Capability, query: &Query) -> Option<usize> {
+        let asked: Vec<u64> = query.parts.first()?.words.iter().flat_map(|word| word.stems.iter().copied()).collect();
+        let mut best: Option<(usize, usize)> = None;
+        for (number, example) in capability.definition().examples.iter().enumerate() {
+            let shared = example.measure(|example| {
+                let example = self.query(example);
+                let stems = example.parts.first().into_iter().flat_map(|part| &part.words);
+                let telling = stems.filter(|word| word.weight >= TELLING);
+                telling.filter(|word| word.stems.iter().any(|stem| asked.contains(stem))).count()
+            });
+            if shared > best.map_or(0, |(_, most)| most) {
+                best = Some((number, shared));
+            }
+        }
+        best.map(|(number, _)| number)
+    }
+}
+
+fn fits(index: &Index, query: &Query, meant: &Meant<'_>) -> Result<(), Error> {
+    let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
+    let Some(meaning) = &index.meaning else {
+        return invalid("the catalogue has no vectors to compare the task with; run `proem catalogue refresh`".into());
+    };
+    if meaning.model != *meant.model || meant.vectors.iter().flatten().any(|v| *v.model() != meaning.model) {
+        return invalid(format!(
+            "the catalogue has vectors of `{}` and the task of `{}`; run `proem catalogue refresh`",
+            meaning.model, meant.model
+        ));
+    }
+    if meant.vectors.len() != query.parts.len() {
+        return invalid(format!("{} vectors for {} parts of the task", meant.vectors.len(), query.parts.len()));
+    }
+    let wrong = |vector: &&Vector| meaning.dimension > 0 && vector.values().len() != meaning.dimension;
+    if let Some(vector) = meant.vectors.iter().flatten().find(wrong) {
+        return invalid(format!(
+            "model `{}` gave {} dimensions for the task and {} for the catalogue",
+            meant.model,
+            vector.values().len(),
+            meaning.dimension
+        ));
+    }
+    Ok(())
+}
+
+fn probabilities(calibration: &Calibration, evidence: &[Features]) -> Vec<f32> {
+    let sums: Vec<f32> = evidence.iter().map(|features| calibration.sum(features)).collect();
+    let most = sums.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let whole = sums.iter().fold(0.0_f32, |whole, sum| whole + libm::expf(sum - most));
+    let log_whole = most + libm::logf(whole);
+    let curve = calibration.curve();
+    sums.into_iter().map(|sum| curve.probability(&[sum, sum - log_whole])).collect()
+}
+
+/// By probability, then name. `entries` stand in the order of the index.
+fn ordered(index: &Index, entries: &[Ranked]) -> Vec<Ranked> {
+    let key = |(rank, entry): (u64, &u32)| {
+        // A probability is never negative, so its bits have the order of its value.
+        let bits = entries.get(*entry as usize).map_or(0, |ranked| ranked.probability.to_bits());
+        (u64::from(!bits) << 32) | rank
+    };
+    let mut keys: Vec<u64> = (0..).zip(&index.by_name).map(key).collect();
+    keys.sort_unstable();
+    let entry = |key: u64| entries.get(*index.by_name.get(usize::try_from(key & u64::from(u32::MAX)).ok()?)? as usize);
+    keys.into_iter().filter_map(entry).cloned().collect()
+}

@@ -1,0 +1,73 @@
+//! The laboratory: what makes the data that Proem ships, and measures it.
+//!
+//! Not part of the product. One file for each command; what a command says goes to standard
+//! output, why one failed to standard error. Exit codes: 0 done, 2 usage, 3 failed.
+
+mod npy;
+mod pack;
+mod selection;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Makes and measures the data that Proem ships.
+#[derive(Debug, Parser)]
+#[command(name = "proem-lab", disable_version_flag = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Packs raw data into the files that crates embed.
+    #[command(subcommand)]
+    Pack(pack::Pack),
+    /// Learns what ships, from public sets.
+    #[command(subcommand)]
+    Train(Train),
+    /// Measures what ships, and writes the tables under `evals/`.
+    #[command(subcommand)]
+    Eval(Eval),
+}
+
+#[derive(Debug, Subcommand)]
+enum Train {
+    /// The selection of tools.
+    Select(selection::train::TrainSelect),
+}
+
+#[derive(Debug, Subcommand)]
+enum Eval {
+    /// The selection of tools.
+    Selection(selection::eval::EvalSelection),
+}
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help is an answer; it goes to standard output with code 0.
+            _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let result = match args.command {
+        Command::Pack(pack) => pack::run(&pack),
+        Command::Train(Train::Select(args)) => selection::train::run(&args),
+        Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
+    };
+    match result {
+        Ok(report) => {
+            // A closed pipe is the reader's choice.
+            _ = std::io::stdout().write_all(report.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            _ = std::io::stderr().write_all(format!("error: {problem}\n").as_bytes());
+            ExitCode::from(3)
+        }
+    }
+}

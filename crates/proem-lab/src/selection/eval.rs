@@ -1,0 +1,232 @@
+//! `proem-lab eval selection`: how well the shipped selection works, beside what else there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use proem_embed::StaticModel;
+use proem_engine::catalogue::Capability;
+use proem_engine::embedding::Embedder as _;
+use proem_engine::select::{Index, Meant, Ranking, Selector, Usage, Used, key};
+use proem_score::interval::{Z95, wilson};
+use proem_score::measure;
+
+use super::data::{Dice, Request, Tools, requests};
+use super::peers::Peers;
+
+/// Measures the selection of tools.
+#[derive(Debug, Args)]
+pub(crate) struct EvalSelection {
+    /// Folder with `selection/`.
+    #[arg(long, value_name = "DIR", default_value = concat!("../", "shared/data"))]
+    data: PathBuf,
+    /// The workspace's folder, whose `evals/selection/scores.md` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+}
+
+const SCORES: &str = "evals/selection/scores.md";
+const TASKS: &str = "evals/selection/tasks";
+const METHODS: [&str; 5] = ["BM25", "static vectors", "rank fusion", "Proem, words only", "Proem"];
+/// Parts that the tools with training requests are cut into; each is left out once.
+const FOLDS: usize = 5;
+const STEMS: usize = 150;
+
+pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
+    let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
+    let selector = Selector::shipped().map_err(|error| error.to_string())?;
+    let usage = Selector::shipped_usage().map_err(|error| error.to_string())?;
+    let lab = Lab { embedder: &embedder, selector: &selector };
+    let read = |name: &str| Tools::read(&args.data.join("selection").join(name));
+    let asked = |name: &str| requests(&args.data.join("selection").join(name));
+    let (meta, seal) = (read("metatool.tools.jsonl")?, read("seal.tools.jsonl")?);
+    let (dev, seal_dev) = (asked("metatool.dev.jsonl")?, asked("seal.dev.jsonl")?);
+    let training = asked("metatool.train.jsonl")?;
+    let own = Tools::read(&args.to.join(TASKS).join("catalogue.jsonl"))?;
+    let tasks = requests(&args.to.join(TASKS).join("tasks.jsonl"))?;
+    let none = requests(&args.to.join(TASKS).join("none.jsonl"))?;
+
+    let mut rows = vec![
+        ("MetaTool dev, unseen requests".to_owned(), lab.measure(&meta, &usage, &dev)?),
+        ("MetaTool dev, tools without training requests".to_owned(), lab.unseen(&meta, &training, &dev)?),
+        ("Seal-Tools dev, out of domain".to_owned(), lab.measure(&seal, &usage, &seal_dev)?),
+        ("Tasks, all languages".to_owned(), lab.measure(&own, &usage, &tasks)?),
+    ];
+    for language in ["en", "pt", "fr", "es", "de"] {
+        let of: Vec<Request> = tasks.iter().filter(|task| task.language == language).cloned().collect();
+        rows.push((format!("Tasks, {language}"), lab.measure(&own, &usage, &of)?));
+    }
+    let report = report(&rows, &lab.abstention(&own, &usage, &tasks, &none)?);
+    let path = args.to.join(SCORES);
+    std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    Ok(report)
+}
+
+struct Lab<'a> {
+    embedder: &'a StaticModel<'a>,
+    selector: &'a Selector,
+}
+
+/// Sums over requests, for each method.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    requests: usize,
+    recall: [f64; 5],
+    precision: [f64; 5],
+    /// The first entry's probability and whether it serves, by the last method.
+    first: Vec<(f32, bool)>,
+}
+
+impl Sums {
+    fn add(&mut self, orders: &[Vec<usize>], wanted: &BTreeSet<usize>, first: f32) {
+        self.requests = self.requests.saturating_add(1);
+        for ((order, recall), precision) in orders.iter().zip(&mut self.recall).zip(&mut self.precision) {
+            let hits: Vec<bool> = order.iter().take(5).map(|entry| wanted.contains(entry)).collect();
+            *recall += measure::recall_at(&hits, wanted.len(), 5).unwrap_or(0.0);
+            *precision += measure::precision_at(&hits, 3).unwrap_or(0.0);
+        }
+        let serves = orders.last().and_then(|order| order.first()).is_some_and(|entry| wanted.contains(entry));
+        self.first.push((first, serves));
+    }
+
+    fn join(&mut self, other: Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.recall.iter_mut().zip(other.recall).for_each(|(sum, more)| *sum += more);
+        self.precision.iter_mut().zip(other.precision).for_each(|(sum, more)| *sum += more);
+        self.first.extend(other.first);
+    }
+}
+
+impl Lab<'_> {
+    fn measure(&self, tools: &Tools, usage: &Usage, asked: &[Request]) -> Result<Sums, String> {
+        let entries = tools.entries();
+        let peers = Peers::new(entries, self.embedder)?;
+        let index = self.index(entries, usage)?;
+        let mut sums = Sums::default();
+        for request in asked {
+            let wanted = tools.wanted(request)?;
+            let [lexical, semantic, fused] = peers.orders(&request.query)?;
+            let words = self.rank(entries, &index, &request.query, Knows::Words)?;
+            let ranking = self.rank(entries, &index, &request.query, Knows::Meaning)?;
+            let order = |ranking: &Ranking| ranking.ranked.iter().map(|ranked| ranked.entry).collect::<Vec<_>>();
+            let first = ranking.ranked.first().map_or(0.0, |first| first.probability);
+            sums.add(&[lexical, semantic, fused, order(&words), order(&ranking)], &wanted, first);
+        }
+        Ok(sums)
+    }
+
+    /// Each fifth of the tools loses its training requests once, and its dev requests are ranked.
+    fn unseen(&self, tools: &Tools, training: &[Request], dev: &[Request]) -> Result<Sums, String> {
+        let served = |request: &Request| tools.wanted(request).map(|wanted| wanted.first().copied());
+        let known: BTreeSet<usize> =
+            training.iter().map(served).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let mut known: Vec<usize> = known.into_iter().collect();
+        Dice(99).shuffle(&mut known);
+        let mut all = Sums::default();
+        for fold in 0..FOLDS {
+            let out: BTreeSet<usize> = known.iter().copied().skip(fold).step_by(FOLDS).collect();
+            let mut used: BTreeMap<usize, Used> = BTreeMap::new();
+            for request in training {
+                let Some(tool) = served(request)?.filter(|tool| !out.contains(tool)) else { continue };
+                let query = self.selector.query(&request.query);
+                let vectors = self.selector.embed(&query, self.embedder).map_err(|error| error.to_string())?;
+                used.entry(tool).or_default().add(&query, vectors.first().and_then(Option::as_ref));
+            }
+            let mut usage = Usage::default();
+            for (tool, mut used) in used {
+                used.keep(STEMS, self.selector.words());
+                tools.entries().get(tool).into_iter().for_each(|entry| usage.add(key(entry), &used));
+            }
+            let asked: Vec<Request> = dev
+                .iter()
+                .filter(|request| matches!(served(request), Ok(Some(tool)) if out.contains(&tool)))
+                .cloned()
+                .collect();
+            all.join(self.measure(tools, &usage, &asked)?);
+        }
+        Ok(all)
+    }
+
+    /// How many of the requests that nothing serves are answered so, and how many of the others.
+    fn abstention(
+        &self,
+        tools: &Tools,
+        usage: &Usage,
+        tasks: &[Request],
+        none: &[Request],
+    ) -> Result<[(usize, usize); 2], String> {
+        let index = self.index(tools.entries(), usage)?;
+        let count = |asked: &[Request]| -> Result<(usize, usize), String> {
+            let mut abstained = 0_usize;
+            for request in asked {
+                let ranking = self.rank(tools.entries(), &index, &request.query, Knows::Meaning)?;
+                abstained = abstained.saturating_add(usize::from(ranking.abstained()));
+            }
+            Ok((abstained, asked.len()))
+        };
+        Ok([count(none)?, count(tasks)?])
+    }
+
+    fn index(&self, entries: &[Capability], usage: &Usage) -> Result<Index, String> {
+        let mut index = Index::new(entries, usage, self.selector);
+        index.embed(entries, self.embedder, None).map_err(|error| error.to_string())?;
+        Ok(index)
+    }
+
+    fn rank(&self, entries: &[Capability], index: &Index, request: &str, knows: Knows) -> Result<Ranking, String> {
+        let query = self.selector.query(request);
+        let vectors = self.selector.embed(&query, self.embedder).map_err(|error| error.to_string())?;
+        let meant = Meant { model: self.embedder.model(), vectors: &vectors, pieces: self.embedder.pieces() };
+        let meant = (knows == Knows::Meaning).then_some(&meant);
+        self.selector.rank(entries, index, &query, meant).map_err(|error| error.to_string())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Knows {
+    Words,
+    Meaning,
+}
+
+fn report(rows: &[(String, Sums)], [none, tasks]: &[(usize, usize); 2]) -> String {
+    let mut out = String::from(
+        "# Selection: scores\n\nWritten by `cargo lab eval selection`. In percent; the means of all requests.\n\n",
+    );
+    for (title, pick) in [("Recall at 5", 0), ("Precision at 3", 1)] {
+        _ = write!(out, "## {title}\n\n| set | requests | {} |\n|---|---:|", METHODS.join(" | "));
+        out.push_str(&"---:|".repeat(METHODS.len()));
+        out.push('\n');
+        for (name, sums) in rows {
+            let values = if pick == 0 { &sums.recall } else { &sums.precision };
+            let cells: Vec<String> = values.iter().map(|value| percent(*value, sums.requests)).collect();
+            _ = writeln!(out, "| {name} | {} | {} |", sums.requests, cells.join(" | "));
+        }
+        out.push('\n');
+    }
+    out.push_str("## Abstention\n\n| requests | abstained | share | 95 % interval (Wilson) |\n|---|---:|---:|---:|\n");
+    for (name, (abstained, all)) in
+        [("that nothing serves (wanted: all)", none), ("that something serves (wanted: none)", tasks)]
+    {
+        let interval = wilson(*abstained as u64, *all as u64, Z95);
+        let interval = interval.map_or(String::from("–"), |i| format!("{:.1}–{:.1}", i.low * 100.0, i.high * 100.0));
+        #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+        let share = percent(*abstained as f64, *all);
+        _ = writeln!(out, "| {name} | {abstained} of {all} | {share} | {interval} |");
+    }
+    out.push_str("\n## The first entry's probability\n\n| set | Brier score | expected calibration error (10 bins) |\n|---|---:|---:|\n");
+    for (name, sums) in rows.iter().take(4) {
+        let (probabilities, serves): (Vec<f32>, Vec<bool>) = sums.first.iter().copied().unzip();
+        let brier = measure::brier(&probabilities, &serves).map_or("–".into(), |value| format!("{value:.3}"));
+        let error = measure::expected_calibration_error(&probabilities, &serves, 10)
+            .map_or("–".into(), |value| format!("{value:.3}"));
+        _ = writeln!(out, "| {name} | {brier} | {error} |");
+    }
+    out
+}
+
+fn percent(sum: f64, of: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+    let mean = sum / of.max(1) as f64;
+    format!("{:.1}", mean * 100.0)
+}

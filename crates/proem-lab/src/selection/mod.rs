@@ -1,0 +1,9 @@
+//! Training and measuring the selection of tools.
+
+pub(crate) mod data;
+pub(crate) mod eval;
+mod fit;
+mod peers;
+#[cfg(test)]
+mod shipped;
+pub(crate) mod train;

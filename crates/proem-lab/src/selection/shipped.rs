@@ -1,0 +1,39 @@
+//! What ships is what training makes: the parts that are made quickly are made anew.
+
+use std::path::{Path, PathBuf};
+
+use proem_engine::select::WordWeights;
+
+use super::data::{Request, requests};
+use super::train::{MODEL, WORDS, model};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The raw data and its training requests; `None`, said aloud, where there are none.
+fn raw() -> Option<(PathBuf, Vec<Request>)> {
+    let folder = workspace().join("..").join("shared/data");
+    if !folder.is_dir() {
+        eprintln!("SKIPPED: there is no `{}`, so what ships is not compared with it", folder.display());
+        return None;
+    }
+    let training = requests(&folder.join("selection/metatool.train.jsonl")).unwrap();
+    Some((folder, training))
+}
+
+#[test]
+fn the_shipped_model_is_made_from_its_raw_data_and_the_training_requests() {
+    let Some((folder, training)) = raw() else { return };
+    let shipped = std::fs::read(workspace().join(MODEL)).unwrap();
+    // Not `assert_eq!`: that would print seven million numbers.
+    assert!(model(&folder.join("embed"), &training).unwrap() == shipped, "run `cargo lab train select`");
+}
+
+#[test]
+fn the_shipped_word_weights_are_learned_from_the_training_requests() {
+    let Some((_, training)) = raw() else { return };
+    let learned = WordWeights::learn(training.iter().map(|request| request.query.as_str()));
+    let shipped = std::fs::read_to_string(workspace().join(WORDS)).unwrap();
+    assert!(learned == shipped, "run `cargo lab train select`");
+}

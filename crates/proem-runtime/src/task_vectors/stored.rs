@@ -1,0 +1,80 @@
+//! The file: `{"version", "tasks": {KEY: {"used", "texts", "parts"}}}`, a part being the bits of its
+//! coordinates, eight hexadecimal digits each, or null.
+
+use std::collections::BTreeMap;
+
+use proem_engine::catalogue::Hash;
+use proem_text::json;
+use serde_json::{Map, Value, json};
+
+use super::{Kept, MAX_TASKS, keepable};
+
+/// The form of the file; another number is another form.
+const VERSION: u64 = 1;
+
+/// Hexadecimal digits of a coordinate.
+const DIGITS: usize = 8;
+
+pub(super) fn write(tasks: &BTreeMap<Hash, Kept>) -> String {
+    let entry = |(key, kept): (&Hash, &Kept)| {
+        let parts: Vec<Value> = kept.parts.iter().map(|part| part.as_deref().map_or(Value::Null, bits)).collect();
+        (key.to_string(), json!({ "used": kept.used, "texts": kept.texts.to_string(), "parts": parts }))
+    };
+    let tasks: Map<String, Value> = tasks.iter().map(entry).collect();
+    format!("{}\n", json::compact(&json!({ "version": VERSION, "tasks": tasks })))
+}
+
+/// Reads the whole file or nothing of it; the error says what it is, as in "the file ERROR".
+pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Hash, Kept>, &'static str> {
+    let root: Value = serde_json::from_slice(bytes).map_err(|_| "are not valid JSON")?;
+    if root.get("version").and_then(Value::as_u64) != Some(VERSION) {
+        return Err("were written by another version of Proem");
+    }
+    let tasks = root.get("tasks").and_then(Value::as_object).ok_or("are damaged")?;
+    if tasks.len() > MAX_TASKS {
+        return Err("are too many");
+    }
+    let entry = |(key, kept): (&String, &Value)| Some((Hash::parse(key)?, read_kept(kept)?));
+    let tasks: Option<BTreeMap<Hash, Kept>> = tasks.iter().map(entry).collect();
+    Ok(renumbered(tasks.ok_or("are damaged")?))
+}
+
+/// The same order of use in small numbers, so that counting on never reaches an end.
+fn renumbered(mut tasks: BTreeMap<Hash, Kept>) -> BTreeMap<Hash, Kept> {
+    let mut order: Vec<(&Hash, &mut Kept)> = tasks.iter_mut().collect();
+    order.sort_by_key(|(key, kept)| (kept.used, **key));
+    for (used, (_, kept)) in (1_u64..).zip(order) {
+        kept.used = used;
+    }
+    tasks
+}
+
+fn read_kept(value: &Value) -> Option<Kept> {
+    let used = value.get("used")?.as_u64()?;
+    let texts = Hash::parse(value.get("texts")?.as_str()?)?;
+    let parts: Option<Vec<Option<Vec<f32>>>> = value.get("parts")?.as_array()?.iter().map(read_part).collect();
+    parts.filter(|parts| keepable(parts)).map(|parts| Kept { used, texts, parts })
+}
+
+fn read_part(value: &Value) -> Option<Option<Vec<f32>>> {
+    match value {
+        Value::Null => Some(None),
+        Value::String(digits) => coordinates(digits).map(Some),
+        _ => None,
+    }
+}
+
+fn bits(values: &[f32]) -> Value {
+    Value::String(values.iter().map(|value| format!("{:08x}", value.to_bits())).collect())
+}
+
+fn coordinates(digits: &str) -> Option<Vec<f32>> {
+    if !digits.len().is_multiple_of(DIGITS) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let coordinate = |digits: &[u8]| {
+        let value = f32::from_bits(u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        value.is_finite().then_some(value)
+    };
+    digits.as_bytes().chunks_exact(DIGITS).map(coordinate).collect()
+}

@@ -1,0 +1,46 @@
+//! Whatever stands in a file of the catalogue: it is read or refused, names are unique and match the
+//! rule, nothing is approved that nobody vouched for, and the manifest reads back as it was.
+//!
+//! The first character says which kind of file the rest is.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use proem_engine::catalogue::servers::{Syntax, parse as servers};
+use proem_engine::catalogue::{
+    Approval, Approvals, Catalogue, Manifest, Name, SourceFile, Standing, findings, lines, own, signature, skill,
+    tools_list,
+};
+
+fuzz_target!(|text: &str| {
+    let mut chars = text.chars();
+    let kind = chars.next().unwrap_or('t');
+    let file = SourceFile { path: "f".to_owned(), standing: Standing::Outside, text: chars.as_str().to_owned() };
+    let parsed = match kind {
+        'j' => servers(&file, Syntax::Json, "mcpServers"),
+        'x' => servers(&file, Syntax::Toml, "mcp_servers"),
+        'o' => own::parse(&file),
+        's' => skill::parse(&file, "folder"),
+        'l' => lines::parse(&file),
+        'm' => {
+            if let Ok(manifest) = Manifest::read(&file.text) {
+                assert_eq!(Manifest::read(&manifest.write()).expect("as written"), manifest);
+            }
+            return;
+        }
+        _ => tools_list::parse(&file, "server"),
+    };
+    assert!(parsed.problems.len() <= 21);
+    let catalogue = Catalogue::new(parsed, &Approvals::default());
+    let names: Vec<&str> = catalogue.entries().iter().map(|entry| entry.name().as_str()).collect();
+    assert!(names.is_sorted_by(|a, b| a < b));
+    for entry in catalogue.entries() {
+        assert!(Name::new(entry.name().as_str()).is_some());
+        assert!(entry.approval() == Approval::Outside && entry.approved().is_none());
+        assert!(signature(entry).len() < 8192);
+    }
+    _ = findings(&catalogue);
+    let mut manifest = Manifest::default();
+    manifest.update(&catalogue);
+    assert_eq!(Manifest::read(&manifest.write()).expect("as written"), manifest);
+});

@@ -1,0 +1,59 @@
+//! Whatever stands in a table of usage, a lexicon, a file of weights or a task: it is read or refused,
+//! and any task is ranked.
+//!
+//! The first character says what the rest is.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_engine::select::{Calibrations, Index, Lexicon, MAX_PARTS, Selector, Usage, WordWeights};
+
+static SELECTOR: LazyLock<Selector> = LazyLock::new(|| Selector::shipped().expect("as shipped"));
+
+fuzz_target!(|text: &str| {
+    let mut chars = text.chars();
+    let kind = chars.next().unwrap_or('q');
+    let rest = chars.as_str();
+    match kind {
+        'u' => {
+            if let Ok(usage) = Usage::parse(rest) {
+                let once = Usage::parse(&usage.write()).expect("as written");
+                assert_eq!(Usage::parse(&once.write()).expect("as written").write(), once.write());
+                rank(&SELECTOR, &usage, "play a song");
+            }
+        }
+        'l' => {
+            if let Ok(lexicon) = Lexicon::parse(rest) {
+                let selector = Selector::new(lexicon, SELECTOR.words().clone(), SELECTOR.calibrations().clone());
+                rank(&selector, &Usage::default(), rest);
+            }
+        }
+        'w' => {
+            if let Ok(words) = WordWeights::parse(rest) {
+                let selector = Selector::new(SELECTOR.lexicon().clone(), words, SELECTOR.calibrations().clone());
+                rank(&selector, &Usage::default(), rest);
+            }
+        }
+        'c' => {
+            if let Ok(calibrations) = Calibrations::parse(rest) {
+                let selector = Selector::new(SELECTOR.lexicon().clone(), SELECTOR.words().clone(), calibrations);
+                rank(&selector, &Usage::default(), "play a song");
+            }
+        }
+        _ => rank(&SELECTOR, &Usage::default(), rest),
+    }
+});
+
+fn rank(selector: &Selector, usage: &Usage, task: &str) {
+    let tools = "{\"name\":\"play\",\"description\":\"Plays a song.\"}\n{\"name\":\"weather\"}\n";
+    let all = Catalogue::new(parse_lines("f", tools), &Approvals::default());
+    let query = selector.query(task);
+    assert!((1..=MAX_PARTS).contains(&query.texts().len()));
+    let ranking =
+        selector.rank(all.entries(), &Index::new(all.entries(), usage, selector), &query, None).expect("by words");
+    assert_eq!(ranking.ranked.len(), 2);
+    assert!(ranking.ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.probability)), "{:?}", ranking.ranked);
+}
