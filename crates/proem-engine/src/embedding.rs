@@ -133,6 +133,30 @@ pub trait Embedder {
     }
 }
 
+/// Asks an embedder, and checks that its answer has one entry of its own model for each text, all of
+/// one dimension.
+///
+/// # Errors
+///
+/// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use.
+pub fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
+    let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
+    let (model, vectors) = (embedder.model(), embedder.embed(texts)?);
+    if vectors.len() != texts.len() {
+        return invalid(format!("model `{model}` gave {} vectors for {} texts", vectors.len(), texts.len()));
+    }
+    if let Some(other) = vectors.iter().flatten().find(|vector| vector.model() != model) {
+        return invalid(format!("model `{model}` gave a vector of `{}`", other.model()));
+    }
+    let sizes = || vectors.iter().flatten().map(|vector| vector.values().len());
+    if let (Some(least), Some(most)) = (sizes().min(), sizes().max())
+        && least != most
+    {
+        return invalid(format!("model `{model}` gave vectors of {least} and of {most} dimensions"));
+    }
+    Ok(vectors)
+}
+
 /// The parts of words that a static model knows, each with a vector of its own.
 ///
 /// They allow late interaction: each piece of a task is compared with each piece of a description

@@ -29,7 +29,7 @@ pub use rank::{Ranked, Ranking};
 pub use usage::{Usage, Used, key};
 pub use weights::{Calibration, Calibrations, FEATURE_NAMES, FEATURES, WordWeights, rarity};
 
-use crate::embedding::{Embedder, ModelId, Pieces, Vector};
+use crate::embedding::{self, Embedder, ModelId, Pieces, Vector};
 use crate::error::Error;
 
 /// What selection knows: languages, words and weights.
@@ -99,7 +99,7 @@ impl Selector {
     ///
     /// What the embedder reports, or [`crate::ErrorKind::InvalidVector`] if its answer is of no use.
     pub fn embed(&self, query: &Query, embedder: &dyn Embedder) -> Result<Vec<Option<Vector>>, Error> {
-        index::checked(embedder, &query.texts())
+        embedding::embed(embedder, &query.texts())
     }
 
     /// The evidence for each entry by the whole task: what training learns from.

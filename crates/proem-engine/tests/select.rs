@@ -51,11 +51,7 @@ fn a_broken_embedder_is_an_error_and_words_decide_then() {
         (Hashed::asleep("m"), ErrorKind::Embedding, "the model is asleep"),
         (Hashed::spoiled("m", few), ErrorKind::InvalidVector, " vectors for "),
         (Hashed::spoiled("m", alien), ErrorKind::InvalidVector, "model `m` gave a vector of `other`"),
-        (
-            Hashed::spoiled("m", sizes),
-            ErrorKind::InvalidVector,
-            "model `m` gave vectors of several dimensions in one answer",
-        ),
+        (Hashed::spoiled("m", sizes), ErrorKind::InvalidVector, "model `m` gave vectors of 3 and of 16 dimensions"),
         (
             Hashed::spoiled("m", infinite),
             ErrorKind::InvalidVector,

@@ -12,9 +12,9 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use proem_engine::Error as EngineError;
 use proem_engine::catalogue::Hash;
-use proem_engine::embedding::{Embedder, ModelId, Vector};
-use proem_engine::{Error as EngineError, ErrorKind};
+use proem_engine::embedding::{Embedder, ModelId, Vector, embed};
 use proem_text::normalise::normalise;
 
 use crate::Error;
@@ -135,8 +135,7 @@ impl TaskVectors {
         if let Some(vectors) = self.get(model, task, query_texts) {
             return Ok((vectors, 0));
         }
-        let vectors = embedder.embed(query_texts)?;
-        check(model, query_texts.len(), &vectors)?;
+        let vectors = embed(embedder, query_texts)?;
         self.put(model, task, query_texts, &vectors);
         Ok((vectors, 1))
     }
@@ -195,22 +194,6 @@ fn vectors(model: &ModelId, parts: &[Option<Vec<f32>>]) -> Option<Vec<Option<Vec
         None => Some(None),
     };
     parts.iter().map(vector).collect()
-}
-
-fn check(model: &ModelId, texts: usize, vectors: &[Option<Vector>]) -> Result<(), EngineError> {
-    let invalid = |problem: String| Err(EngineError::new(ErrorKind::InvalidVector, problem));
-    if vectors.len() != texts {
-        return invalid(format!("model `{model}` gave {} vectors for {texts} texts", vectors.len()));
-    }
-    if let Some(other) = vectors.iter().flatten().find(|vector| vector.model() != model) {
-        return invalid(format!("model `{model}` gave a vector of `{}`", other.model()));
-    }
-    let mut sizes = vectors.iter().flatten().map(|vector| vector.values().len());
-    let first = sizes.next();
-    if sizes.any(|size| Some(size) != first) {
-        return invalid(format!("model `{model}` gave vectors of several dimensions in one answer"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

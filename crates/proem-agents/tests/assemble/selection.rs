@@ -1,6 +1,7 @@
 //! Tools and skills: what stands where, whose words, and what changes with the task.
 
 use proem_agents::assemble::Task;
+use proem_agents::assemble::output::degraded;
 use proem_agents::assemble::settings::{ModeSettings, Settings};
 use proem_engine::catalogue::{Approvals, Catalogue, Kind, parse_lines};
 use proem_engine::mode::Mode;
@@ -61,6 +62,18 @@ fn an_approved_definition_is_text_and_another_only_a_contained_signature() {
     assert!(!assembled.assembly.text().contains("Opens a new issue"), "nobody approved that sentence");
     assert!(!text_of(&assembled, "capabilities").contains("Reads a file"), "nor this one");
     assert!(assembled.left_out.iter().any(|text| text.contains("`files__read`, which nobody approved")));
+}
+
+#[test]
+fn words_alone_are_labelled() {
+    let assembled = scene(ISSUE, &[]).assemble();
+    let reasons = degraded(&assembled, &["the model could not be loaded".to_owned()]);
+    assert_eq!(
+        reasons,
+        ["the model could not be loaded", "no embedding model: tools are chosen by shared words"],
+        "the shelf has no model"
+    );
+    assert!(degraded(&Scene::with("a clock").assemble(), &[]).is_empty(), "without a catalogue nothing is lost");
 }
 
 #[test]

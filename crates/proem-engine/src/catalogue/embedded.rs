@@ -8,7 +8,7 @@ use super::capability::Capability;
 use super::hash::Hash;
 use super::manifest::{Manifest, Quantised};
 use super::{Catalogue, MAX_EXAMPLES};
-use crate::embedding::{Embedder, Vector};
+use crate::embedding::{self, Embedder};
 use crate::error::{Error, ErrorKind};
 
 /// How many texts are given to an embedder at once.
@@ -118,27 +118,14 @@ pub fn vectorise_texts(
     for (index, batch) in missing.chunks(BATCH).enumerate() {
         progress(index.saturating_mul(BATCH), missing.len());
         let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-        let made = embedder.embed(&texts)?;
-        if made.len() != texts.len() {
-            let problem = format!("model `{model}` gave {} vectors for {} texts", made.len(), texts.len());
-            return Err(Error::new(ErrorKind::InvalidVector, problem));
-        }
-        for ((hash, _), vector) in batch.iter().zip(made) {
-            vectors.insert(*hash, vector.map(|vector| checked(embedder, &vector)).transpose()?);
+        for ((hash, _), vector) in batch.iter().zip(embedding::embed(embedder, &texts)?) {
+            vectors.insert(*hash, vector.as_ref().map(Quantised::of));
         }
     }
     same_dimension(embedder, &vectors)?;
     let silent = vectors.values().filter(|vector| vector.is_none()).count();
     manifest.set_vectors(model, vectors);
     Ok(Vectorised { made: missing.len(), kept, silent, removed: before })
-}
-
-fn checked(embedder: &dyn Embedder, vector: &Vector) -> Result<Quantised, Error> {
-    if vector.model() != embedder.model() {
-        let problem = format!("model `{}` gave a vector of `{}`", embedder.model(), vector.model());
-        return Err(Error::new(ErrorKind::InvalidVector, problem));
-    }
-    Ok(Quantised::of(vector))
 }
 
 fn same_dimension(embedder: &dyn Embedder, vectors: &BTreeMap<Hash, Option<Quantised>>) -> Result<(), Error> {

@@ -16,7 +16,7 @@ use super::usage::{Usage, Used};
 use super::used::UsedIndex;
 use crate::catalogue::manifest::Quantised;
 use crate::catalogue::{Capability, Hash, text_hash, texts};
-use crate::embedding::{Embedder, ModelId, Pieces, Vector};
+use crate::embedding::{Embedder, ModelId, Pieces, Vector, embed};
 use crate::error::{Error, ErrorKind};
 
 /// What a word of a parameter counts beside one of the description.
@@ -161,29 +161,11 @@ impl Index {
     }
 }
 
-/// Asks an embedder and checks that its answer has one entry of its own model for each text.
-pub(super) fn checked(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
-    let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
-    let (model, vectors) = (embedder.model(), embedder.embed(texts)?);
-    if vectors.len() != texts.len() {
-        return invalid(format!("model `{model}` gave {} vectors for {} texts", vectors.len(), texts.len()));
-    }
-    if let Some(other) = vectors.iter().flatten().find(|vector| vector.model() != model) {
-        return invalid(format!("model `{model}` gave a vector of `{}`", other.model()));
-    }
-    let mut sizes = vectors.iter().flatten().map(|vector| vector.values().len());
-    let first = sizes.next();
-    if sizes.any(|size| Some(size) != first) {
-        return invalid(format!("model `{model}` gave vectors of several dimensions in one answer"));
-    }
-    Ok(vectors)
-}
-
 fn embed_all(embedder: &dyn Embedder, texts: &[&Untrusted<String>]) -> Result<Vec<Option<Vector>>, Error> {
     // An embedder reads the exact text, as a model would read it in a prompt: it can't act on it.
     let exact: Vec<String> = texts.iter().map(|text| exact(text)).collect();
     let exact: Vec<&str> = exact.iter().map(String::as_str).collect();
-    checked(embedder, &exact)
+    embed(embedder, &exact)
 }
 
 fn exact(text: &Untrusted<String>) -> String {

@@ -5,6 +5,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use proem_engine::ErrorKind;
+
 use super::*;
 
 type Answer = fn(&ModelId, &[&str]) -> Result<Vec<Option<Vector>>, EngineError>;
@@ -159,7 +161,7 @@ fn a_failure_passes_through_and_is_not_kept() {
         ((|_, _| Err(EngineError::new(ErrorKind::Embedding, "it is asleep"))) as Answer, "it is asleep"),
         (|_, _| Ok(Vec::new()), "model `m` gave 0 vectors for 3 texts"),
         (other, "model `m` gave a vector of `other`"),
-        (sizes, "model `m` gave vectors of several dimensions in one answer"),
+        (sizes, "model `m` gave vectors of 1 and of 2 dimensions"),
         (
             |model, _| Vector::new(model, vec![f32::NAN]).map(|v| vec![Some(v)]),
             "model `m` gave a vector with a number that is not finite",
