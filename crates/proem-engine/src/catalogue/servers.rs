@@ -184,6 +184,36 @@ impl<'de> DeserializeSeed<'de> for Table {
     }
 }
 
+/// The methods of a visitor that takes a table: anything else is passed over and is none.
+macro_rules! nothing_but_a_table {
+    () => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Found, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(Found::NotATable)
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<Found, E> {
+            Ok(Found::NotATable)
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
+            Ok(Found::NotATable)
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<Found, E> {
+            Ok(Found::NotATable)
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
+            Ok(Found::NotATable)
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<Found, E> {
+            Ok(Found::NotATable)
+        }
+    };
+}
+
 impl<'de> Visitor<'de> for Table {
     type Value = Found;
 
@@ -203,30 +233,7 @@ impl<'de> Visitor<'de> for Table {
         Ok(found)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Found, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::NotATable)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
+    nothing_but_a_table!();
 
     fn visit_unit<E>(self) -> Result<Found, E> {
         Ok(Found::NotATable)
@@ -259,30 +266,7 @@ impl<'de> Visitor<'de> for Names {
         Ok(Found::Names(names))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Found, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::NotATable)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Found, E> {
-        Ok(Found::NotATable)
-    }
+    nothing_but_a_table!();
 
     fn visit_unit<E>(self) -> Result<Found, E> {
         Ok(Found::Absent)

@@ -122,7 +122,7 @@ impl Word {
         let forms: Vec<&str> = if english.is_empty() { vec![text.as_str()] } else { english.to_vec() };
         let telling = forms.iter().map(|form| weights.of(stem(form))).fold(0.0_f32, f32::max);
         // A word that requests consist of, in English or not, says a little at most.
-        let weight = if silence == Silence::Silent { telling.min(weights.silent()) } else { telling };
+        let weight = if silence == Silence::Silent { telling.min(WordWeights::SILENT) } else { telling };
         let mut stems: Vec<u64> = forms.iter().map(|form| stem_id(form)).collect();
         let mut grams: Vec<u64> = forms.iter().flat_map(|form| gram_ids(form)).collect();
         for ids in [&mut stems, &mut grams] {

@@ -24,7 +24,7 @@ pub struct WordWeights(BTreeMap<u64, f32>);
 
 impl WordWeights {
     /// What a word that only makes a request is worth, 0 to 1.
-    const SILENT: f32 = 0.1;
+    pub(super) const SILENT: f32 = 0.1;
 
     /// Reads lines of `stem<TAB>weight`, weights from 0 to 1.
     ///
@@ -80,11 +80,6 @@ impl WordWeights {
     /// The weight of a stem; one that was never seen in a request is worth most.
     pub(super) fn of(&self, stem: &str) -> f32 {
         self.of_id(id_of_stem(stem))
-    }
-
-    #[expect(clippy::unused_self, reason = "stands beside the other weights")]
-    pub(super) const fn silent(&self) -> f32 {
-        Self::SILENT
     }
 }
 
