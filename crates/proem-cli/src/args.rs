@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use proem_runtime::readers::Kind;
+use proem_text::Source;
 
 /// Decides what a language model reads, and accounts for every token of it.
 #[derive(Debug, Parser)]
@@ -23,6 +25,9 @@ pub(crate) enum Command {
     /// Discover tools and skills, look at them and approve them
     #[command(subcommand, after_help = CATALOGUE_EXAMPLES)]
     Catalogue(CatalogueCommand),
+    /// Look for prompt injections in files
+    #[command(after_help = SCAN_EXAMPLES)]
+    Scan(Scan),
     /// Rank tools and skills for one task, or for many
     #[command(after_help = SELECT_EXAMPLES)]
     Select(Select),
@@ -57,6 +62,8 @@ pub(crate) enum ReferenceDocument {
     Configuration,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
+    /// The JSON Schema of `scan --json`
+    ScanSchema,
 }
 
 const ASSEMBLE_EXAMPLES: &str = "\
@@ -81,6 +88,14 @@ Examples:
   proem catalogue check              # exit code 1 if something is wrong
   proem catalogue approve github     # shows the whole manifest, asks once
   proem catalogue refresh            # after a file changed; starts no server";
+
+const SCAN_EXAMPLES: &str = "\
+Examples:
+  proem scan mail.eml page.html notes.md
+  curl -s https://example.org | proem scan - --as html
+  proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
+  proem scan --cut issue.md > clean.md
+  proem scan --jsonl rows.jsonl --json > scored.jsonl";
 
 const SELECT_EXAMPLES: &str = "\
 Examples:
@@ -275,6 +290,94 @@ pub(crate) struct CataloguePlace {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReadAs {
+    /// One text
+    Text,
+    /// One text in Markdown
+    Markdown,
+    /// A page
+    Html,
+    /// Headers, bodies and attachments
+    Mail,
+    /// Every string in it
+    Json,
+}
+
+impl From<ReadAs> for Kind {
+    fn from(read_as: ReadAs) -> Self {
+        match read_as {
+            ReadAs::Text => Self::Text,
+            ReadAs::Markdown => Self::Markdown,
+            ReadAs::Html => Self::Html,
+            ReadAs::Mail => Self::Mail,
+            ReadAs::Json => Self::Json,
+        }
+    }
+}
+
+/// The mildest verdict that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Suspicious, or not all of it was looked at
+    Flag,
+    /// Must stay out of prompts
+    Quarantine,
+    /// Must stay out, and nothing may be done with what came along
+    Block,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Scan {
+    /// Files; `-` is standard input
+    #[arg(required_unless_present = "jsonl")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Read them as this, whatever they look like
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<ReadAs>,
+    /// Whose verdicts apply, such as `jira/comment`; otherwise `file/` and the kind
+    #[arg(long, value_name = "NAME", value_parser = source)]
+    pub(crate) source: Option<Source>,
+    /// The mildest verdict that makes the exit code 1
+    #[arg(long, value_enum, value_name = "VERDICT", default_value = "flag")]
+    pub(crate) fail_on: FailOn,
+    /// Print the text with the attacks cut out of it
+    #[arg(long)]
+    pub(crate) cut: bool,
+    /// Score each line `{"text": …}` of a file; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "kind", "cut"])]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Take the files for harmless, and move the flag point to where one in a hundred lies above;
+    /// each line `{"text": …}` of a `.jsonl` file is one text. At least 300 texts
+    #[arg(long, conflicts_with_all = ["jsonl", "cut", "json"])]
+    pub(crate) calibrate: bool,
+    /// How much is read of each file, or of each line
+    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024, value_parser = max_bytes)]
+    pub(crate) max_bytes: usize,
+    /// The folder whose project's tools count
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn source(name: &str) -> Result<Source, String> {
+    Source::parse(name)
+        .ok_or_else(|| "write at most 64 of a-z, 0-9, `/`, `_`, `.` and `-`, with a letter or digit first".to_owned())
+}
+
+fn max_bytes(number: &str) -> Result<usize, String> {
+    // All of it is held in memory.
+    const MOST: usize = 1 << 30;
+    number
+        .parse()
+        .ok()
+        .filter(|bytes| (1..=MOST).contains(bytes))
+        .ok_or_else(|| format!("write a number from 1 to {MOST}"))
 }
 
 #[derive(Debug, Parser)]

@@ -62,6 +62,7 @@ impl From<proem_engine::Error> for Failure {
     fn from(error: proem_engine::Error) -> Self {
         match error.kind() {
             ErrorKind::Render => Self::outside(error.to_string()),
+            ErrorKind::Quarantined => Self::finding(error.to_string()),
             _ => Self::usage(error.to_string()),
         }
     }

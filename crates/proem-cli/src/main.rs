@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod config;
 mod failure;
+mod guarding;
 mod places;
 mod project;
 mod trust;

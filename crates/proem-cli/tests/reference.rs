@@ -75,6 +75,11 @@ fn assemble_schema() {
 }
 
 #[test]
+fn scan_schema() {
+    check("scan.schema.json", &proem(&["reference", "scan-schema"]));
+}
+
+#[test]
 fn models() {
     let providers = Providers::load().unwrap();
     let mut out = format!(

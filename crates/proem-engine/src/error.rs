@@ -15,6 +15,8 @@ pub enum ErrorKind {
     InvalidInput,
     /// Text would stand in a section of higher trust than its label allows.
     TrustViolation,
+    /// What was to be worked on is an attack.
+    Quarantined,
     /// The required sections alone do not fit.
     BudgetTooSmall,
     /// No model or role of that name.

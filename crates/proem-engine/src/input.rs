@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
 use proem_guard::Untrusted;
+use proem_guard::contain::Mode;
 use proem_text::{Label, Source};
 use serde_json::{Map, Number, Value as Json};
 
@@ -36,6 +37,8 @@ pub enum Value {
     Text(String),
     /// A text from outside.
     Outside(Untrusted<String>),
+    /// A text from outside that the guard flagged: it is contained with a mark at each word.
+    Flagged(Untrusted<String>),
     /// Several values.
     List(Vec<Self>),
     /// Values by name.
@@ -73,7 +76,7 @@ impl Value {
             Self::Bool(value) => Json::Bool(*value),
             Self::Number(number) => Json::Number(number.clone()),
             Self::Text(text) => Json::String(text.clone()),
-            Self::Outside(text) => proem_guard::show::json(text),
+            Self::Outside(text) | Self::Flagged(text) => proem_guard::show::json(text),
             Self::List(items) => Json::Array(items.iter().map(Self::exact).collect()),
             Self::Map(map) => {
                 Json::Object(map.iter().map(|(key, item)| (key.clone(), item.exact())).collect::<Map<_, _>>())
@@ -96,9 +99,14 @@ impl Value {
         }
     }
 
+    /// Another text from outside, flagged if this one is.
+    pub(crate) const fn with_outside(&self, text: Untrusted<String>) -> Self {
+        if matches!(self, Self::Flagged(_)) { Self::Flagged(text) } else { Self::Outside(text) }
+    }
+
     fn has_outside(&self) -> bool {
         match self {
-            Self::Outside(_) => true,
+            Self::Outside(_) | Self::Flagged(_) => true,
             Self::List(items) => items.iter().any(Self::has_outside),
             Self::Map(map) => map.values().any(Self::has_outside),
             _ => false,
@@ -146,14 +154,14 @@ pub type Inputs = BTreeMap<String, Value>;
 #[derive(Debug)]
 pub(crate) struct Slots {
     mark: char,
-    texts: Vec<Untrusted<String>>,
+    texts: Vec<(Untrusted<String>, Mode)>,
 }
 
 /// A piece of rendered text.
 #[derive(Debug)]
 pub(crate) enum Piece<'t> {
     Ours(&'t str),
-    Outside(&'t Untrusted<String>),
+    Outside(&'t Untrusted<String>, Mode),
 }
 
 impl Slots {
@@ -187,9 +195,10 @@ impl Slots {
             (Value::Number(number), _) => Json::Number(number.clone()),
             (Value::Text(text), InputTrust::Trusted) => Json::String(text.clone()),
             (Value::Text(text), InputTrust::Untrusted) => {
-                self.mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))))
+                self.mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), Mode::Delimit)
             }
-            (Value::Outside(text), _) => self.mark(text.clone()),
+            (Value::Outside(text), _) => self.mark(text.clone(), Mode::Delimit),
+            (Value::Flagged(text), _) => self.mark(text.clone(), Mode::Datamark),
             (Value::List(items), _) => Json::Array(items.iter().map(|item| self.fill(name, item, trust)).collect()),
             (Value::Map(map), _) => Json::Object(
                 map.iter().map(|(key, item)| (key.clone(), self.fill(name, item, trust))).collect::<Map<_, _>>(),
@@ -197,13 +206,13 @@ impl Slots {
         }
     }
 
-    fn mark(&mut self, text: Untrusted<String>) -> Json {
+    fn mark(&mut self, text: Untrusted<String>, mode: Mode) -> Json {
         // An empty text stays empty, so that conditions in templates see it as such.
         if text.is_empty() {
             return Json::String(String::new());
         }
         let mark = format!("{0}{1}{0}", self.mark, self.texts.len());
-        self.texts.push(text);
+        self.texts.push((text, mode));
         Json::String(mark)
     }
 
@@ -211,7 +220,7 @@ impl Slots {
     pub(crate) fn pieces<'t>(&'t self, rendered: &'t str) -> Vec<Piece<'t>> {
         let pieces = rendered.split(self.mark).enumerate().filter_map(|(index, piece)| match index % 2 {
             0 => (!piece.is_empty()).then_some(Piece::Ours(piece)),
-            _ => self.texts.get(piece.parse::<usize>().ok()?).map(Piece::Outside),
+            _ => self.texts.get(piece.parse::<usize>().ok()?).map(|(text, mode)| Piece::Outside(text, *mode)),
         });
         pieces.collect()
     }

@@ -52,14 +52,14 @@ pub(crate) fn shrink(name: &str, value: &Value, rung: Rung) -> Shrunk {
             let (short, note) = shrink_text(name, text, rung);
             kept(Value::Text(short), note)
         }
-        (Value::Outside(text), _) => {
+        (Value::Outside(text) | Value::Flagged(text), _) => {
             let (mut lines, mut bytes, mut changed) = (0usize, 0usize, false);
             text.measure(|text| {
                 (lines, bytes) = (text.lines().count(), text.len());
                 changed = shrink_text(name, text, rung).0 != *text;
             });
             let short: Untrusted<String> = text.clone().map(|text| shrink_text(name, &text, rung).0);
-            kept(Value::Outside(short), note(name, rung, lines, bytes).filter(|_| changed))
+            kept(value.with_outside(short), note(name, rung, lines, bytes).filter(|_| changed))
         }
     }
 }
@@ -85,7 +85,7 @@ fn note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
 fn first_lines(value: &Value) -> Value {
     match value {
         Value::Text(text) => Value::Text(first_line(text)),
-        Value::Outside(text) => Value::Outside(text.clone().map(|text| first_line(&text))),
+        Value::Outside(text) | Value::Flagged(text) => value.with_outside(text.clone().map(|text| first_line(&text))),
         Value::List(items) => Value::List(items.iter().map(first_lines).collect()),
         Value::Map(map) => Value::Map(map.iter().map(|(name, item)| (name.clone(), first_lines(item))).collect()),
         other => other.clone(),

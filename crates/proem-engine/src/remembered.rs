@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use proem_guard::contain::Mode;
 use proem_guard::{Contained, Key, Part, Tag, Untrusted, contain};
 
 use crate::input::Piece;
@@ -35,14 +36,14 @@ struct Made {
 #[derive(Debug)]
 enum Owned {
     Ours(String),
-    Outside(Untrusted<String>),
+    Outside(Untrusted<String>, Mode),
 }
 
 impl Owned {
     fn is(&self, piece: &Piece<'_>) -> bool {
         match (self, piece) {
             (Self::Ours(own), Piece::Ours(text)) => own == text,
-            (Self::Outside(own), Piece::Outside(text)) => own == *text,
+            (Self::Outside(own, as_own), Piece::Outside(text, mode)) => as_own == mode && own == *text,
             _ => false,
         }
     }
@@ -71,7 +72,7 @@ impl Remembered {
             .iter()
             .map(|piece| match piece {
                 Piece::Ours(text) => Part::Ours(text),
-                Piece::Outside(text) => Part::Outside(text),
+                Piece::Outside(text, mode) => Part::Kept(text, *mode),
             })
             .collect();
         let contained = Arc::new(contain(&parts, tag, key));
@@ -82,7 +83,7 @@ impl Remembered {
         }
         let own = |piece: &Piece<'_>| match piece {
             Piece::Ours(text) => Owned::Ours((*text).to_owned()),
-            Piece::Outside(text) => Owned::Outside((*text).clone()),
+            Piece::Outside(text, mode) => Owned::Outside((*text).clone(), *mode),
         };
         let made =
             Made { pieces: pieces.iter().map(own).collect(), tag: tag.clone(), contained: Arc::clone(&contained) };

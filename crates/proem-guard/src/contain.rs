@@ -1,6 +1,6 @@
 //! The door into a prompt: text from outside between delimiters that it can't contain.
 //!
-//! Each outside part is replaced by its clean view, the parts are joined, and the *joined* text is
+//! Each outside part is replaced by its clean view, in the [`Mode`] that is asked for, the parts are joined, and the *joined* text is
 //! scanned, because an attack may be cut in two where parts meet. What would end the containment
 //! is cut out, what would pass for structure is escaped with a backslash.
 //!
@@ -12,13 +12,17 @@ mod body;
 mod delimiter;
 mod line;
 mod marker;
+mod mode;
 mod reader;
-mod scan;
+pub(crate) mod scan;
 
-pub use self::delimiter::{Key, Tag};
+pub use self::{
+    delimiter::{Key, Tag},
+    mode::Mode,
+};
 
 use self::{body::Body, scan::scan};
-use crate::{finding::Finding, untrusted::Untrusted};
+use crate::{finding::FindingKind, untrusted::Untrusted};
 use alloc::{format, string::String, vec::Vec};
 use proem_text::{Label, Span};
 
@@ -30,8 +34,21 @@ const NO_ID: &str = "0000000000000000";
 pub enum Part<'a> {
     /// Words of ours around it, such as bullets and names of fields. Never changed.
     Ours(&'a str),
-    /// Text from outside.
+    /// Text from outside, between delimiters as it is.
     Outside(&'a Untrusted<String>),
+    /// Text from outside, kept apart more strongly.
+    Kept(&'a Untrusted<String>, Mode),
+}
+
+/// A place that didn't stay as it was: cut out, or taken apart by a backslash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Neutralised {
+    /// The index of the part it stands in, among all parts that were given.
+    pub part: usize,
+    /// Where, in the original text of that part.
+    pub span: Span,
+    /// What it was.
+    pub kind: FindingKind,
 }
 
 /// A run of contained text that was copied from outside.
@@ -53,8 +70,9 @@ pub struct Contained {
     text: String,
     id: String,
     tag: Tag,
+    attributes: String,
     body: Span,
-    findings: Vec<Finding>,
+    findings: Vec<Neutralised>,
     label: Label,
     source_map: Vec<SourceRange>,
 }
@@ -76,12 +94,12 @@ impl Contained {
     #[must_use]
     pub fn keyless_text(&self) -> String {
         let body = self.text.get(self.body.start..self.body.end).unwrap_or_default();
-        wrap(&self.tag, NO_ID, body).0
+        wrap(&self.tag, (NO_ID, &self.attributes), body).0
     }
 
     /// What was noticed, by part and place.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[Neutralised] {
         &self.findings
     }
 
@@ -101,7 +119,8 @@ impl Contained {
 /// Puts text from outside between delimiters that it can't contain.
 ///
 /// The delimiters' id is computed with the key from the tag and the contained text, so that
-/// nobody without the key can write the end of the containment.
+/// nobody without the key can write the end of the containment. The opening delimiter says what
+/// [`Mode`]s did: `mark=ˆ` names the sign that stands for spaces, `encoding=base64` the encoding.
 #[must_use]
 pub fn contain(parts: &[Part<'_>], tag: &Tag, key: &Key) -> Contained {
     let joined = Body::join(parts);
@@ -112,15 +131,16 @@ pub fn contain(parts: &[Part<'_>], tag: &Tag, key: &Key) -> Contained {
     findings.dedup();
 
     let id = key.sign(tag, &body.text);
-    let (text, span) = wrap(tag, &id, &body.text);
+    let attributes = body.attributes();
+    let (text, span) = wrap(tag, (&id, &attributes), &body.text);
     let source_map = body.source_map(span.start);
-    Contained { text, id, tag: tag.clone(), body: span, findings, label: body.label, source_map }
+    Contained { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
 }
 
 /// The body between its delimiters, and where it stands.
-fn wrap(tag: &Tag, id: &str, body: &str) -> (String, Span) {
+fn wrap(tag: &Tag, (id, attributes): (&str, &str), body: &str) -> (String, Span) {
     let name = tag.as_str();
-    let mut text = format!("<{name} id={id}>\n");
+    let mut text = format!("<{name} id={id}{attributes}>\n");
     let start = text.len();
     text.push_str(body);
     let span = Span::new(start, text.len());

@@ -1,16 +1,67 @@
 //! What was noticed in a text from outside.
 
+use crate::view::Step;
+use alloc::vec::Vec;
 use proem_text::Span;
 
 /// One thing that was noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The index of the part it stands in, among all parts that were given.
-    pub part: usize,
-    /// Where, in the original text of that part.
-    pub span: Span,
     /// What it is.
     pub kind: FindingKind,
+    /// The rule that found it, as documentation and configuration name it: `override/ignore`.
+    pub rule: &'static str,
+    /// Where, in bytes of the original text.
+    pub span: Span,
+    /// How the reading that it was found in was made from the clean view, outermost step first;
+    /// empty for the clean view itself.
+    pub steps: Vec<Step>,
+    /// Whether the place reads differently once hidden characters, look-alikes or an encoding are
+    /// undone, which nobody does to harmless words.
+    pub hidden: bool,
+    /// How much harm it could do.
+    pub severity: Severity,
+    /// How sure the rule is, 0 to 1.
+    pub score: f32,
+}
+
+/// How much harm a finding could do, were it believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing: it counts towards the score and nothing else.
+    Low,
+    /// Suspicious by itself.
+    Medium,
+    /// An attempt to steer whoever reads it.
+    High,
+    /// An attempt with the means to succeed: hidden on purpose, or aimed at an effect.
+    Critical,
+}
+
+impl Severity {
+    /// All of them, mildest first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
+    /// The next worse one; the worst is its own.
+    #[must_use]
+    pub const fn worse(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium => Self::High,
+            Self::High | Self::Critical => Self::Critical,
+        }
+    }
 }
 
 /// What was noticed.
@@ -34,6 +85,24 @@ pub enum FindingKind {
     SystemLine,
     /// A heading that outranks or repeats one of ours.
     Heading,
+    /// Words that revoke or replace the reader's instructions.
+    Override,
+    /// Words that give the reader another role.
+    Persona,
+    /// A request for the reader's instructions.
+    Extraction,
+    /// A way for text to leave: an address, an image, a link that carries data.
+    Exfiltration,
+    /// A request to use a tool that the agent has.
+    ToolRequest,
+    /// Borrowed authority, urgency, secrecy or reward.
+    SocialEngineering,
+    /// A payload that only a decoder reads.
+    Encoded,
+    /// Likeness to known attacks.
+    Similar,
+    /// The learned score of a sentence or two.
+    Learned,
 }
 
 impl FindingKind {
@@ -50,6 +119,40 @@ impl FindingKind {
             Self::RoleMarker => "role-marker",
             Self::SystemLine => "system-line",
             Self::Heading => "heading",
+            Self::Override => "override",
+            Self::Persona => "persona",
+            Self::Extraction => "extraction",
+            Self::Exfiltration => "exfiltration",
+            Self::ToolRequest => "tool-request",
+            Self::SocialEngineering => "social-engineering",
+            Self::Encoded => "encoded",
+            Self::Similar => "similar",
+            Self::Learned => "learned",
+        }
+    }
+
+    /// What it is, as the start of a sentence about it.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Invisible => "invisible characters",
+            Self::BidiControl => "characters that turn the direction of text",
+            Self::Tag => "invisible copies of letters",
+            Self::Control => "control characters",
+            Self::Delimiter => "one of our delimiters",
+            Self::ClosingTag => "a tag that gives a prompt its structure",
+            Self::RoleMarker => "the start of somebody else's turn",
+            Self::SystemLine => "a line that claims to come from the system",
+            Self::Heading => "a heading that imitates one of ours",
+            Self::Override => "words that revoke or replace instructions",
+            Self::Persona => "words that give the reader another role",
+            Self::Extraction => "a request for the reader's instructions",
+            Self::Exfiltration => "a way for text to leave",
+            Self::ToolRequest => "a request to use a tool",
+            Self::SocialEngineering => "borrowed authority, urgency, secrecy or reward",
+            Self::Encoded => "a payload that only a decoder reads",
+            Self::Similar => "likeness to known attacks",
+            Self::Learned => "sentences that read like known attacks",
         }
     }
 }

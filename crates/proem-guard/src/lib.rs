@@ -1,23 +1,41 @@
-//! Keeps untrusted text untrusted: the type, the clean view, containment and showing.
+//! Keeps untrusted text untrusted: the type, the readings, the scanners, containment and showing.
 //!
 //! - [`untrusted`]: the type; text doesn't get out of it but by the two doors below.
+//! - [`view`]: what a model reads instead of the original, and every other way to read it.
+//! - [`guard`]: looks for attacks in all of these readings; [`finding`]: what it finds;
+//!   [`verdict`]: what is to become of the text; [`mod@cut`]: what is left without the attack.
+//! - [`mod@check`]: what an action may say and name.
 //! - [`mod@contain`]: the door into a prompt.
 //! - [`show`]: the door onto a screen.
-//! - [`view`]: what a model reads instead of the original; [`finding`]: what was noticed on the way.
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::arithmetic_side_effects)]
 
 extern crate alloc;
 
+pub mod calibrate;
+pub mod check;
 pub mod contain;
-mod emoji;
+pub mod cut;
 pub mod finding;
+pub mod guard;
+pub mod learned;
+pub mod lexicon;
+pub mod scan;
+pub mod scanners;
+pub mod score;
 pub mod show;
 pub mod untrusted;
+pub mod verdict;
 pub mod view;
 
-pub use contain::{Contained, Key, Part, SourceRange, Tag, contain};
-pub use finding::{Finding, FindingKind};
+pub use check::{Canary, Checked, check};
+pub use contain::{Contained, Key, Neutralised, Part, SourceRange, Tag, contain};
+pub use cut::{Cut, cut};
+pub use finding::{Finding, FindingKind, Severity};
+pub use guard::{Guard, GuardError};
+pub use scan::{Hit, Scan, ScanError, Scanner, Sight, Unread, UnreadReason};
+pub use scanners::Tool;
 pub use show::Shown;
 pub use untrusted::{Measurement, Untrusted};
-pub use view::{CleanView, clean};
+pub use verdict::{Bar, Policy, PolicyError, Verdict};
+pub use view::{CleanView, Reading, Step, clean};

@@ -61,9 +61,9 @@
 //! let is_main = name.measure(|name| name == "main");
 //! ```
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 use core::fmt;
-use proem_text::Label;
+use proem_text::{Label, Span};
 
 /// A value from outside, with the label that says where from.
 #[derive(Clone, PartialEq, Eq)]
@@ -111,6 +111,23 @@ impl<T> fmt::Debug for Untrusted<T> {
 }
 
 impl Untrusted<String> {
+    /// The texts one behind the other under the join of their labels, and where each stands.
+    #[must_use]
+    pub fn join(texts: &[&Self], separator: &str) -> (Self, Vec<Span>) {
+        let (mut joined, mut label) = (String::new(), Label::trusted());
+        let mut spans = Vec::with_capacity(texts.len());
+        for (index, text) in texts.iter().enumerate() {
+            if index > 0 {
+                joined.push_str(separator);
+            }
+            let start = joined.len();
+            joined.push_str(&text.value);
+            label = label.join(&text.label);
+            spans.push(Span::new(start, joined.len()));
+        }
+        (Self { value: joined, label }, spans)
+    }
+
     /// The length of the text in bytes.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -179,6 +196,19 @@ mod tests {
         let text = Untrusted::new(String::from("secret words"), Label::from_source(Source::named("git/branch")));
         let shown = format!("{text:?} {text:#?}");
         assert!(shown.contains("git/branch") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn joined_texts_keep_their_places_and_all_labels() {
+        let text = |text: &str, source: &'static str| {
+            Untrusted::new(String::from(text), Label::from_source(Source::named(source)))
+        };
+        let (joined, spans) = Untrusted::join(&[&text("ab", "one"), &text("", "two"), &text("c", "three")], ", ");
+        assert_eq!(joined.value(), "ab, , c");
+        assert_eq!(spans, [Span::new(0, 2), Span::new(4, 4), Span::new(6, 7)]);
+        let all = ["one", "two", "three"].map(|name| Label::from_source(Source::named(name)));
+        assert_eq!(*joined.label(), all[0].join(&all[1]).join(&all[2]));
+        assert!(Untrusted::join(&[], ", ").0.is_empty());
     }
 
     #[test]

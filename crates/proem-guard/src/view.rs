@@ -1,249 +1,117 @@
-//! What a model reads instead of the original: the same text without hidden characters.
+//! The readings of a text: what a model reads, and what it would read if it decoded and squinted.
 //!
-//! Invariants: what is kept is copied unchanged and maps back exactly, nothing is added, what was
-//! taken out is listed, and cleaning a clean text changes nothing.
-//!
-//! Line breaks, tabs, indentation, every script and every diacritic stay. An invisible character
-//! stays only where writing needs it: one joiner between letters of a script that has joined
-//! forms, one between emoji, one variation selector on an emoji or an ideograph. Whether it is
-//! needed depends on the *kept* neighbours, so a run of them can't carry a message.
+//! [`clean`] makes the text that models get (T9). Everything else here is for matching only: it is
+//! never shown and never sent. A [`Reading`] is the clean view, or a text made from a reading by
+//! one more [`Step`]; [`folded`] gives each of them one spelling. All of them map back to bytes of
+//! the original, so that a finding has a place that a person can look at.
 
-use crate::{
-    emoji::{KEYCAP, is_emoji, is_keycap_base},
-    finding::FindingKind,
-};
-use alloc::{string::String, vec::Vec};
-use proem_text::{OffsetMap, Span, character};
-use unicode_script::{Script, UnicodeScript};
-
-const ZERO_WIDTH_NON_JOINER: char = '\u{200c}';
-const ZERO_WIDTH_JOINER: char = '\u{200d}';
-/// Variation selector 15: the text form of an emoji.
-const TEXT_STYLE: char = '\u{fe0e}';
-/// Variation selector 16: the emoji form of a character.
-const EMOJI_STYLE: char = '\u{fe0f}';
-
-/// The scripts whose letters change shape next to each other, so that joiners mean something:
-/// those with `Joining_Type` in `ArabicShaping.txt`, and those whose virama forms conjuncts
-/// (The Unicode Standard, chapters 9, 12–16 and 23.2).
-const JOINING_SCRIPTS: [Script; 37] = [
-    Script::Arabic,
-    Script::Syriac,
-    Script::Mongolian,
-    Script::Nko,
-    Script::Mandaic,
-    Script::Phags_Pa,
-    Script::Manichaean,
-    Script::Psalter_Pahlavi,
-    Script::Hanifi_Rohingya,
-    Script::Sogdian,
-    Script::Chorasmian,
-    Script::Old_Uyghur,
-    Script::Adlam,
-    Script::Devanagari,
-    Script::Bengali,
-    Script::Gurmukhi,
-    Script::Gujarati,
-    Script::Oriya,
-    Script::Tamil,
-    Script::Telugu,
-    Script::Kannada,
-    Script::Malayalam,
-    Script::Sinhala,
-    Script::Myanmar,
-    Script::Khmer,
-    Script::Tibetan,
-    Script::Balinese,
-    Script::Javanese,
-    Script::Sundanese,
-    Script::Meetei_Mayek,
-    Script::Newa,
-    Script::Tirhuta,
-    Script::Modi,
-    Script::Sharada,
-    Script::Grantha,
-    Script::Brahmi,
-    Script::Chakma,
-];
-
-/// A text without hidden characters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CleanView {
-    /// What is left.
-    pub text: String,
-    /// Maps its offsets to the original.
-    pub map: OffsetMap,
-    /// What was taken out, in order, in bytes of the original; neighbours of a kind are one entry.
-    pub removed: Vec<(FindingKind, Span)>,
-}
-
-/// The clean view of a text.
-#[must_use]
-pub fn clean(text: &str) -> CleanView {
-    let mut view = CleanView::default();
-    let mut last_kept = None;
-    // Looks ahead for the next plain character; moved on only where one is asked for.
-    let mut plain = text.char_indices().filter(|(_, c)| hidden(*c).is_none()).peekable();
-    let mut at = 0usize;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let ascii = rest.bytes().take_while(|byte| is_plain_ascii(*byte)).count();
-        if let Some(run) = rest.get(..ascii).filter(|run| !run.is_empty()) {
-            view.text.push_str(run);
-            view.map.push_verbatim(Span::new(at, at.saturating_add(ascii)));
-            last_kept = run.chars().next_back();
-            at = at.saturating_add(ascii);
-            continue;
-        }
-        let Some(c) = rest.chars().next() else { break };
-        let span = Span::new(at, at.saturating_add(c.len_utf8()));
-        let kind = hidden(c).filter(|_| {
-            while plain.next_if(|(place, _)| *place <= at).is_some() {}
-            !is_needed(last_kept, c, plain.peek().map(|(_, c)| *c))
-        });
-        match kind {
-            Some(kind) => view.remove(kind, span),
-            None => {
-                view.text.push(c);
-                view.map.push_verbatim(span);
-                last_kept = Some(c);
-            }
-        }
-        at = span.end;
-    }
-    view
-}
-
-/// Whether the byte is a visible ASCII character, a space, a tab or a line break: most of any text.
-const fn is_plain_ascii(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
-}
-
-impl CleanView {
-    fn remove(&mut self, kind: FindingKind, span: Span) {
-        match self.removed.last_mut() {
-            Some((last, place)) if *last == kind && place.end == span.start => place.end = span.end,
-            _ => self.removed.push((kind, span)),
-        }
-    }
-}
-
-/// What a hidden character is reported as; `None` for one that a reader sees.
-const fn hidden(c: char) -> Option<FindingKind> {
-    if matches!(c, ' '..='~' | '\t' | '\n' | '\r') {
-        None
-    } else if character::is_tag(c) {
-        Some(FindingKind::Tag)
-    } else if character::is_bidi_control(c) {
-        Some(FindingKind::BidiControl)
-    } else if character::is_invisible(c) {
-        Some(FindingKind::Invisible)
-    } else if character::is_control(c) || character::is_noncharacter(c) {
-        Some(FindingKind::Control)
-    } else {
-        None
-    }
-}
-
-/// Whether writing needs the hidden character `c` after the last kept and before the next plain
-/// character.
-fn is_needed(before: Option<char>, c: char, after: Option<char>) -> bool {
-    let Some(before) = before else { return false };
-    match c {
-        ZERO_WIDTH_NON_JOINER => after.is_some_and(|after| can_join(before, after)),
-        ZERO_WIDTH_JOINER => after.is_some_and(|after| {
-            can_join(before, after) || (is_emoji(after) && (is_emoji(before) || before == EMOJI_STYLE))
-        }),
-        TEXT_STYLE | EMOJI_STYLE => is_emoji(before) || (is_keycap_base(before) && after == Some(KEYCAP)),
-        // Ideographic variation sequences (UTS #37).
-        '\u{e0100}'..='\u{e01ef}' => before.script() == Script::Han && before.is_alphabetic(),
-        _ => false,
-    }
-}
-
-/// Whether both are letters, or marks on letters, of the same joining script.
-fn can_join(before: char, after: char) -> bool {
-    let is_part_of_word = |c: char| c.is_alphabetic() || character::is_mark(c);
-    if !is_part_of_word(before) || !is_part_of_word(after) {
-        return false;
-    }
-    let (before, after) = (before.script_extension(), after.script_extension());
-    // Characters of all scripts would count as Arabic too.
-    let is_of_any = before.is_common() || before.is_inherited() || after.is_common() || after.is_inherited();
-    let both = before.intersection(after);
-    !is_of_any && JOINING_SCRIPTS.iter().any(|script| both.contains_script(*script))
-}
-
+mod base64;
 #[cfg(test)]
-mod tests {
-    use super::*;
+mod cases;
+mod clean;
+mod draft;
+mod emoji;
+mod entities;
+mod escapes;
+mod folded;
+mod hex;
+mod html;
+mod leet;
+mod parted;
+mod payload;
+mod percent;
+mod readings;
+mod skeleton;
+mod smuggled;
+mod spaced;
+mod turned;
 
-    #[track_caller]
-    fn check(text: &str, expected: &str, removed: &[FindingKind]) {
-        let view = clean(text);
-        assert_eq!(view.text, expected, "{text:?}");
-        assert_eq!(view.removed.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), removed, "{text:?}");
-    }
+pub use self::{
+    clean::{CleanView, clean},
+    folded::folded,
+    readings::{Limits, Readings, readings},
+};
 
-    #[test]
-    fn writing_stays() {
-        for text in [
-            "",
-            "plain\n\ttext\r\n  indented\u{85}\u{2028}\u{2029}",
-            "cafe\u{301} Zürich naïve",
-            "👨\u{200d}👩\u{200d}👧\u{200d}👦",
-            "👩🏽\u{200d}🚒 👍🏿",
-            "❤\u{fe0f}\u{200d}🔥 ☁\u{fe0e}",
-            "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
-            "🇩🇪🇫🇷",
-            "می\u{200c}خواهم",
-            "क\u{94d}\u{200d}ष र\u{94d}\u{200c}य",
-            "র\u{200d}\u{9cd}য",
-            "葛\u{e0100}城",
-            "日本語 한국어 עברית العربية ไทย",
-            "private \u{e000}",
-        ] {
-            check(text, text, &[]);
+use alloc::vec::Vec;
+use proem_text::View;
+
+/// One way a text can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// How it was made from the clean view, outermost step first; empty for the clean view.
+    pub steps: Vec<Step>,
+    /// The text with its line breaks, and the way back to the original.
+    pub view: View,
+}
+
+/// One step from a reading to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// Hidden characters inside words count as spaces.
+    Parted,
+    /// Look-alikes of Latin letters are replaced by them (UTS #39).
+    Skeleton,
+    /// Digits and signs are replaced by the letters that they stand for in `1gn0re`.
+    Leet,
+    /// Letters that stand apart are joined: `i g n o r e`.
+    Spaced,
+    /// The text is read backwards.
+    Reversed,
+    /// Letters are moved by thirteen places.
+    Rot13,
+    /// Base64 (RFC 4648), both alphabets.
+    Base64,
+    /// Hexadecimal digits.
+    Hex,
+    /// Percent-encoding (RFC 3986).
+    Percent,
+    /// Character references of HTML.
+    Entities,
+    /// Escapes of string literals: `\u0069`, `\x69`.
+    Escapes,
+    /// Invisible copies of ASCII characters (U+E0000 to U+E007F).
+    Tags,
+    /// Bytes written as variation selectors.
+    VariationSelectors,
+    /// What a reader of an HTML page sees.
+    Markup,
+    /// What an HTML page has and doesn't show.
+    HiddenMarkup,
+    /// A comment of HTML.
+    Comment,
+    /// The value of an attribute that is text for people: `alt`, `title`, `aria-label`.
+    Attribute,
+}
+
+impl Step {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Parted => "parted",
+            Self::Skeleton => "skeleton",
+            Self::Leet => "leet",
+            Self::Spaced => "spaced",
+            Self::Reversed => "reversed",
+            Self::Rot13 => "rot13",
+            Self::Base64 => "base64",
+            Self::Hex => "hex",
+            Self::Percent => "percent",
+            Self::Entities => "entities",
+            Self::Escapes => "escapes",
+            Self::Tags => "tags",
+            Self::VariationSelectors => "variation-selectors",
+            Self::Markup => "markup",
+            Self::HiddenMarkup => "hidden-markup",
+            Self::Comment => "comment",
+            Self::Attribute => "attribute",
         }
     }
 
-    #[test]
-    fn hidden_characters_go() {
-        use FindingKind::{BidiControl, Control, Invisible, Tag};
-        check("ig\u{200b}no\u{2060}re\u{feff}", "ignore", &[Invisible, Invisible, Invisible]);
-        check("soft\u{ad}ly \u{34f}\u{3164}\u{ffa0}", "softly ", &[Invisible, Invisible]);
-        check("hi\u{e0068}\u{e0069}\u{e007f}!", "hi!", &[Tag]);
-        check("invoice\u{202e}fdp.exe", "invoicefdp.exe", &[BidiControl]);
-        check("a\u{2066}b\u{2069}", "ab", &[BidiControl, BidiControl]);
-        check("\u{1b}[31mred\0\u{7f}\u{9b}", "[31mred", &[Control, Control]);
-        check("\u{fdd0}x\u{ffff}", "x", &[Control, Control]);
-        check("a\u{200b}\u{202e}b", "ab", &[Invisible, BidiControl]);
-    }
-
-    #[test]
-    fn invisible_characters_go_where_no_writing_needs_them() {
-        use FindingKind::{Invisible, Tag};
-        check("👍\u{fe0f}\u{fe00}\u{fe0f}\u{e0101}\u{e0102}", "👍\u{fe0f}", &[Invisible]);
-        check("👍\u{e0101}\u{fe0f}\u{fe0f}", "👍\u{fe0f}", &[Invisible, Invisible]);
-        check("葛\u{e0100}\u{e0101}", "葛\u{e0100}", &[Invisible]);
-        check("a\u{fe0f}b\u{200d}c\u{200c}d", "abcd", &[Invisible, Invisible, Invisible]);
-        check("1\u{fe0f}2\u{fe0f}", "12", &[Invisible, Invisible]);
-        check("می\u{200c}\u{200c}\u{200d}خ", "می\u{200c}خ", &[Invisible]);
-        check("می\u{200c} خ", "می خ", &[Invisible]);
-        check("\u{200d}क", "क", &[Invisible]);
-        check("م\u{200c}क", "مक", &[Invisible]);
-        check("👨\u{200d}\u{200d}👩", "👨\u{200d}👩", &[Invisible]);
-        check("👨\u{200d}x", "👨x", &[Invisible]);
-        check("🏴\u{e0067}\u{e0062}\u{e007f}", "🏴", &[Tag]);
-    }
-
-    #[test]
-    fn offsets_lead_back() {
-        let view = clean("a\u{202e}b\u{200b}c");
-        assert_eq!(
-            view.removed,
-            [(FindingKind::BidiControl, Span::new(1, 4)), (FindingKind::Invisible, Span::new(5, 8))]
-        );
-        assert_eq!(view.map.original(Span::new(1, 2)), Span::new(4, 5));
-        assert_eq!(view.map.original(Span::new(0, 3)), Span::new(0, 9));
+    /// Whether words that are found only after this step were hidden on purpose. What a page or
+    /// a link encodes by its own rules was not.
+    #[must_use]
+    pub const fn hides(self) -> bool {
+        !matches!(self, Self::Entities | Self::Percent | Self::Markup | Self::Attribute)
     }
 }

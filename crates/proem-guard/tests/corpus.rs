@@ -3,7 +3,11 @@
 
 use std::path::Path;
 
-use proem_guard::{Contained, Key, Part, Tag, Untrusted, contain::contain, view::clean};
+use proem_guard::{
+    Contained, Key, Part, Tag, Untrusted,
+    contain::contain,
+    view::{Limits, clean, folded, readings},
+};
 use proem_text::{Label, Source, Span};
 
 /// The inputs of one target by name.
@@ -30,6 +34,26 @@ fn cleaning_is_idempotent_and_lists_what_it_took_out() {
         }
         let removed: usize = view.removed.iter().map(|(_, span)| span.len()).sum();
         assert_eq!(removed + view.text.len(), text.len(), "{name}");
+    }
+}
+
+#[test]
+fn every_reading_leads_back() {
+    for (name, text) in corpus("views") {
+        let limits = Limits::for_text(text.len());
+        let readings = readings(&text, &limits);
+        assert!(readings.all.len() > 1, "{name} is read in one way only");
+        for reading in &readings.all {
+            let mut last = Span::new(0, 0);
+            for (start, c) in reading.view.text.char_indices() {
+                let place = reading.view.map.original(Span::new(start, start + c.len_utf8()));
+                assert!(text.get(place.start..place.end).is_some(), "{name}: {place:?}");
+                assert!(place.start >= last.start && place.end >= last.end, "{name}: {place:?} after {last:?}");
+                last = place;
+            }
+        }
+        let once = folded(&text);
+        assert_eq!(folded(&once.text).text, once.text, "{name}");
     }
 }
 

@@ -3,6 +3,7 @@
 //! Not part of the product. One file for each command; what a command says goes to standard
 //! output, why one failed to standard error. Exit codes: 0 done, 2 usage, 3 failed.
 
+mod guard;
 mod npy;
 mod pack;
 mod selection;
@@ -35,12 +36,16 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum Train {
+    /// The learned scorer of the guard.
+    Guard(guard::train::TrainGuard),
     /// The selection of tools.
     Select(selection::train::TrainSelect),
 }
 
 #[derive(Debug, Subcommand)]
 enum Eval {
+    /// The guard against prompt injections.
+    Guard(guard::eval::EvalGuard),
     /// The selection of tools.
     Selection(selection::eval::EvalSelection),
 }
@@ -56,7 +61,9 @@ fn main() -> ExitCode {
     };
     let result = match args.command {
         Command::Pack(pack) => pack::run(&pack),
+        Command::Train(Train::Guard(args)) => guard::train::run(&args),
         Command::Train(Train::Select(args)) => selection::train::run(&args),
+        Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };
     match result {

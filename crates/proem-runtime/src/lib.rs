@@ -3,6 +3,7 @@
 //! - [`gather`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
+//! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
 //!
@@ -18,6 +19,7 @@ mod gaps;
 mod gather;
 pub mod git;
 mod process;
+pub mod readers;
 mod seal;
 pub mod task_vectors;
 

@@ -9,7 +9,8 @@ use proem_guard::Untrusted;
 use proem_text::character::{is_control, is_line_break};
 
 use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};
-use super::memory::{Selected, shown};
+use super::memory::{Kept, Selected, shown};
+use super::screen::{Place, REQUEST, Screen};
 use super::{Request, Task, selecting};
 
 /// Digits of a commit's id that are shown.
@@ -54,6 +55,7 @@ pub(crate) fn inputs(
     mode: Mode,
     named: &Named<'_>,
     (memories, activity): (&Selected, &Selected),
+    screen: &Screen<'_>,
 ) -> Inputs {
     let Named { tools, skills, selected } = named;
     let gathered = request.gathered;
@@ -64,18 +66,23 @@ pub(crate) fn inputs(
     put("tools", Value::list(tools.iter().map(String::as_str)));
     put("skills", Value::list(skills.iter().map(String::as_str)));
     put("os", gathered.env.os.as_str().into());
-    put("cwd", one_line(&gathered.env.cwd).into());
-    put("project_rules", Value::List(rules(gathered, Vouched::Approved)));
-    put("rule_files", Value::List(rules(gathered, Vouched::Outside)));
+    let as_it_is = |text| text;
+    put("cwd", screen.value(Place::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
+    put("project_rules", Value::List(approved_rules(gathered)));
+    put("rule_files", Value::List(outside_rules(gathered, screen)));
     put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
-    put("memories", Value::list(memories.kept.iter().map(|kept| shown(kept, "memory"))));
-    put("activity", Value::list(activity.kept.iter().map(|kept| shown(kept, "activity"))));
+    let entry = |place: Place, kept: &Kept, file: &str| screen.value(place, |text| shown(kept, file, text));
+    let kept = memories.kept.iter();
+    put("memories", Value::list(kept.filter_map(|kept| entry(Place::Memory(kept.line), kept, "memory"))));
+    let kept = activity.kept.iter();
+    put("activity", Value::list(kept.filter_map(|kept| entry(Place::Event(kept.line), kept, "activity"))));
     let base: BTreeSet<&str> = tools.iter().chain(*skills).map(String::as_str).collect();
     match (request.selecting, selected) {
         (Some(selecting), Some(selected)) => {
             put("core", selecting::core(selecting.catalogue, &base));
             put("selected", selecting::approved(selecting.catalogue, selected));
-            put("found", selecting::outside(selecting.catalogue, selected));
+            let found = 0..selecting::outside(selecting.catalogue, selected).len();
+            put("found", Value::list(found.filter_map(|index| screen.value(Place::Found(index), as_it_is))));
             put("nothing_fits", Value::Bool(selected.abstained && selected.entries > 0));
         }
         _ => {
@@ -84,35 +91,71 @@ pub(crate) fn inputs(
         }
     }
     let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
-    put("changes", Value::list(changes.unwrap_or_default().iter().map(change)));
+    let changes = 0..changes.map_or(0, <[Change]>::len);
+    put("changes", Value::list(changes.filter_map(|index| screen.value(Place::Change(index), as_it_is))));
     if let Some(git) = git {
         put("repository", repository(git));
-        if let Head::Branch(name) | Head::Unborn(name) = &git.head {
-            put("branch", one_line(name).into());
+        if matches!(git.head, Head::Branch(_) | Head::Unborn(_)) {
+            put("branch", screen.value(Place::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
         }
     }
     match request.task {
         Task::Caller(text) => put("task", text.as_str().into()),
-        Task::Outside(text) => put("request", text.clone().into()),
+        Task::Outside(_) => screen.value(Place::Request, as_it_is).and_then(|request| put("request", request)),
     };
     // An older version of the prompt, or a book of the user's own, may not know of selection.
     inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || knows(request.prompt, name));
     inputs
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Vouched {
-    Approved,
-    Outside,
+/// Puts every text from outside that the prompt may hold before the guard, memories and events
+/// excepted, which are picked by it.
+pub(super) fn admit_all(request: &Request<'_>, selected: Option<&selecting::Selected>, screen: &mut Screen<'_>) {
+    let gathered = request.gathered;
+    for (index, file) in gathered.rule_files.iter().enumerate() {
+        if let RuleText::Outside(text) = &file.text {
+            screen.admit(Place::Rules(index), file.name, text, None);
+        }
+    }
+    if let Some((selecting, selected)) = request.selecting.zip(selected) {
+        for (index, text) in selecting::outside(selecting.catalogue, selected).iter().enumerate() {
+            screen.admit(Place::Found(index), &format!("signature {} found", index.saturating_add(1)), text, None);
+        }
+    }
+    screen.admit(Place::Folder, "the folder's path", &one_line(&gathered.env.cwd), None);
+    if let Some(git) = &gathered.git {
+        if let Head::Branch(name) | Head::Unborn(name) = &git.head {
+            screen.admit(Place::Branch, "the branch's name", &one_line(name), None);
+        }
+        let changes = git.work_tree.as_ref().and_then(|tree| tree.changes.as_deref()).unwrap_or_default();
+        for (index, item) in changes.iter().enumerate() {
+            screen.admit(
+                Place::Change(index),
+                &format!("changed path {}", index.saturating_add(1)),
+                &change(item),
+                None,
+            );
+        }
+    }
+    if let Task::Outside(text) = request.task {
+        screen.admit(Place::Request, REQUEST, text, None);
+    }
 }
 
-fn rules(gathered: &Gathered, wanted: Vouched) -> Vec<Value> {
-    let files = gathered.rule_files.iter().filter_map(|file| {
-        let text: Value = match &file.text {
-            RuleText::Approved(text) if wanted == Vouched::Approved => text.as_str().into(),
-            RuleText::Outside(text) if wanted == Vouched::Outside => text.clone().into(),
-            _ => return None,
-        };
+/// What stands for a name that stays out.
+const WITHHELD: &str = "(withheld)";
+
+fn approved_rules(gathered: &Gathered) -> Vec<Value> {
+    let approved = gathered.rule_files.iter().filter_map(|file| match &file.text {
+        RuleText::Approved(text) => Some(Value::from([("name", file.name.into()), ("text", text.as_str().into())])),
+        RuleText::Outside(_) => None,
+    });
+    approved.collect()
+}
+
+fn outside_rules(gathered: &Gathered, screen: &Screen<'_>) -> Vec<Value> {
+    let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
+        let text = screen.value(Place::Rules(index), |text| text)?;
         Some(Value::from([("name", file.name.into()), ("text", text)]))
     });
     files.collect()

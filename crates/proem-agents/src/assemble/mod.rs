@@ -7,6 +7,7 @@ pub mod gathered;
 mod inputs;
 pub mod memory;
 pub mod output;
+pub mod screen;
 pub mod selecting;
 pub mod settings;
 pub mod split;
@@ -30,6 +31,7 @@ use proem_guard::{Key, Untrusted};
 use gathered::Gathered;
 use inputs::Named;
 use memory::EntryMeaning;
+use screen::{Noted, Place, Screen, Screening};
 use selecting::{Selected, Selecting};
 use settings::Settings;
 
@@ -50,6 +52,7 @@ pub fn embedded_book() -> BookLayer {
         "book.lock",
         "assemble/task/1.0.0.prompt",
         "assemble/task/1.1.0.prompt",
+        "assemble/task/1.2.0.prompt",
         "assemble/task/_constitution.prompt",
         "assemble/task/_rules.prompt",
         "assemble/task/_rules-plan.prompt",
@@ -119,6 +122,8 @@ pub struct Request<'r> {
     pub selecting: Option<&'r Selecting<'r>>,
     /// What an embedding model says about memories and events; `None` leaves them to shared words.
     pub entries: Option<&'r EntryMeaning<'r>>,
+    /// What texts from outside are looked at with.
+    pub screening: Screening<'r>,
     /// The examples of each mode, if meaning may choose it.
     pub mode_examples: Option<&'r Examples>,
 }
@@ -142,6 +147,8 @@ pub struct Assembled {
     pub memories: memory::Selected,
     /// The events that were put in.
     pub activity: memory::Selected,
+    /// Texts from outside that the guard marked or kept out.
+    pub noted: Vec<Noted>,
     /// Names that caps left out, in our words.
     pub left_out: Vec<String>,
 }
@@ -167,10 +174,25 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let caps = request.settings.caps(mode.mode);
     let selected = request.selecting.map(|selecting| selecting::select(selecting, &caps, &base)).transpose()?;
     let wanted = request.task.text().unwrap_or_default();
-    let pick = |entries| memory::pick(entries, wanted, request.entries, request.settings.max_memories);
-    let (memories, activity) = (pick(&request.gathered.memories)?, pick(&request.gathered.activity)?);
+    let mut screen = Screen::new(request.screening);
+    inputs::admit_all(request, selected.as_ref(), &mut screen);
+    let least = request.settings.injection_min_score;
+    let mut pick = |entries, file: &str, place: fn(usize) -> Place| {
+        let mut admit = |kept: &memory::Kept| {
+            screen.admit(place(kept.line), &format!("{file} line {}", kept.line), &kept.text, least)
+        };
+        memory::pick(entries, wanted, request.entries, (request.settings.max_memories, &mut admit))
+    };
+    let mut memories = pick(&request.gathered.memories, "memory", Place::Memory)?;
+    let mut activity = pick(&request.gathered.activity, "activity", Place::Event)?;
+    screen.rejoin();
+    if matches!(request.task, Task::Outside(_)) {
+        screen.needs_request()?;
+    }
+    memories.withhold(|kept| screen.keeps(Place::Memory(kept.line)));
+    activity.withhold(|kept| screen.keeps(Place::Event(kept.line)));
     let named = Named { tools: &tools, skills: &skills, selected: selected.as_ref() };
-    let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity));
+    let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity), &screen);
     let layers: BTreeMap<_, _> = request.settings.layers(mode.mode);
     let options = Options {
         key: request.key,
@@ -193,7 +215,18 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let left_out = left_out.chain(unapproved).chain(homeless);
     let left_out =
         left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: over max_skills"))).collect();
-    Ok(Assembled { assembly, report, mode, tools, skills, selected, memories, activity, left_out })
+    Ok(Assembled {
+        assembly,
+        report,
+        mode,
+        tools,
+        skills,
+        selected,
+        memories,
+        activity,
+        noted: screen.into_noted(),
+        left_out,
+    })
 }
 
 /// The mode whose examples are nearest to the task, if meaning may choose it.

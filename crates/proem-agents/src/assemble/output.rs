@@ -12,8 +12,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::gathered::{DiffStat, Gathered, Git, Head};
+use super::screen::Noted;
 use super::selecting::{Candidate, Selected};
-use super::{Assembled, Task};
+use super::{Assembled, Task, memory};
 
 /// The answer of `proem assemble --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -47,8 +48,24 @@ pub struct Output {
     pub cache: Option<Json>,
     /// Project files that this user has not approved, and what that changed.
     pub untrusted_files: Vec<UntrustedFile>,
+    /// Texts from outside that the guard marked or kept out.
+    pub guard: Vec<NotedOut>,
     /// What could not be found out or was cut.
     pub gaps: Vec<GapOut>,
+}
+
+/// A text from outside that the guard marked or kept out.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotedOut {
+    /// Which text.
+    pub what: String,
+    /// `flag`: it is in the prompt with a mark at each word. `quarantine` or `block`: it is not.
+    pub verdict: String,
+    /// The rules that decided, sorted; none if only the score did.
+    pub rules: Vec<String>,
+    /// How much of it is left, 0 to 1; null if nothing was cut out of it.
+    pub content_preserved_ratio: Option<f64>,
 }
 
 /// What is known about the place.
@@ -63,7 +80,7 @@ pub struct Context {
     pub memories: Vec<String>,
     /// Events that were put in, the nearest first, then the newest.
     pub activity: Vec<String>,
-    /// Entries left out because their kind claims to instruct.
+    /// Entries left out because their kind claims to instruct, or because the guard kept them out.
     pub filtered_count: usize,
     /// Entries left out because they have nothing to do with the task.
     pub unrelated_count: usize,
@@ -241,7 +258,7 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             env: Some(EnvOut { cwd: exact(&gathered.env.cwd), os: gathered.env.os.clone() }),
             memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
             activity: activity.kept.iter().map(|kept| exact(&kept.text)).collect(),
-            filtered_count: memories.instructing.saturating_add(activity.instructing),
+            filtered_count: filtered(memories).saturating_add(filtered(activity)),
             unrelated_count: memories.unrelated.saturating_add(activity.unrelated),
             over_cap_count: memories.over.saturating_add(activity.over),
         },
@@ -257,11 +274,26 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
         report: assembled.report.clone(),
         cache: extra.cache,
         untrusted_files: extra.untrusted_files,
+        guard: assembled.noted.iter().map(noted).collect(),
         gaps: gathered
             .gaps
             .iter()
             .map(|gap| GapOut { what: gap.what.clone(), why: gap.why.clone(), about: gap.about.as_ref().map(exact) })
             .collect(),
+    }
+}
+
+/// Entries that stay out for what they say or claim to be.
+const fn filtered(selected: &memory::Selected) -> usize {
+    selected.instructing.saturating_add(selected.withheld)
+}
+
+fn noted(noted: &Noted) -> NotedOut {
+    NotedOut {
+        what: noted.what.clone(),
+        verdict: noted.verdict.as_str().to_owned(),
+        rules: noted.rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        content_preserved_ratio: noted.preserved,
     }
 }
 

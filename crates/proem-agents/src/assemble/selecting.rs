@@ -130,9 +130,9 @@ pub(super) fn approved(catalogue: &Catalogue, selected: &Selected) -> Value {
 }
 
 /// The chosen entries that nobody approved: name and generated signature, sorted by name.
-pub(super) fn outside(catalogue: &Catalogue, selected: &Selected) -> Value {
+pub(super) fn outside(catalogue: &Catalogue, selected: &Selected) -> Vec<Untrusted<String>> {
     let outside = chosen(catalogue, selected).into_iter().filter(|entry| entry.approval() == Approval::Outside);
-    Value::list(outside.map(signature))
+    outside.map(signature).collect()
 }
 
 fn chosen<'c>(catalogue: &'c Catalogue, selected: &Selected) -> Vec<&'c Capability> {

@@ -27,6 +27,11 @@ pub struct Settings {
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_score: Option<f64>,
+    /// The guard's score, 0 to 1, from which a memory or event is left out even if no rule says
+    /// so; without it, the verdict of the guard's policy decides alone.
+    #[serde(deserialize_with = "probability")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub injection_min_score: Option<f64>,
     /// Whether a task's meaning may choose its mode where nothing else does.
     pub semantic_mode: bool,
     /// The tokens kept free for the answer; without it, what the prompt file says.
@@ -144,6 +149,7 @@ impl Default for Settings {
             max_memories: 3,
             max_results: 5,
             min_score: None,
+            injection_min_score: None,
             semantic_mode: false,
             output_tokens: None,
             tools: Vec::new(),
@@ -205,6 +211,10 @@ impl Settings {
         self.max_skills = self.max_skills.min(other.max_skills);
         self.max_memories = self.max_memories.min(other.max_memories);
         self.max_results = self.max_results.min(other.max_results);
+        self.injection_min_score = match (self.injection_min_score, other.injection_min_score) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
         for mode in self.modes.values_mut() {
             mode.max_tools = mode.max_tools.map(|cap| cap.min(other.max_tools));
             mode.max_skills = mode.max_skills.map(|cap| cap.min(other.max_skills));

@@ -50,7 +50,7 @@ fn missing(checklist: &Checklist) -> Vec<String> {
 
 #[test]
 fn the_prompt_says_everything_on_its_checklist() {
-    let text = include_str!("../../book/assemble/task/1.1.0.checklist.toml");
+    let text = include_str!("../../book/assemble/task/1.2.0.checklist.toml");
     let checklist: Checklist = toml::from_str(text).unwrap();
     assert_eq!(missing(&checklist), Vec::<String>::new());
 }

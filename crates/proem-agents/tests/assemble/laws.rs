@@ -6,7 +6,7 @@ use proem_engine::ErrorKind;
 use proem_engine::section::Trust;
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use crate::scene::{Scene, outside};
+use crate::scene::{Guarded, Scene, outside};
 
 /// Stands in every text from outside, and nowhere else.
 const MARK: &str = "clockqzx";
@@ -67,7 +67,7 @@ const FIELDS: usize = 9;
 
 /// Every text from outside is the same harmless one.
 fn harmless() -> Scene {
-    Scene { task: Task::Outside(outside(MARK)), ..Scene::with(MARK) }
+    Scene { task: Task::Outside(outside(MARK)), guarded: Guarded::LetsAllThrough, ..Scene::with(MARK) }
 }
 
 /// Names and roles of the sections, in order.

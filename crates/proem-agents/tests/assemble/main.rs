@@ -13,4 +13,5 @@ mod checklist;
 mod laws;
 mod modes;
 mod scene;
+mod screen;
 mod selection;

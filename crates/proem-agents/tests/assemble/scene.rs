@@ -1,8 +1,11 @@
 //! A place with something in every field, and its assembly.
 
+use std::sync::LazyLock;
+
 use proem_agents::assemble::gathered::{
     Change, DiffStat, Entry, Env, Gap, Gathered, Git, Head, RuleFile, RuleText, Status, WorkTree,
 };
+use proem_agents::assemble::screen::Screening;
 use proem_agents::assemble::selecting::Selecting;
 use proem_agents::assemble::settings::Settings;
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, embedded_book};
@@ -15,8 +18,20 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::select::{Index, Selector, Usage};
 use proem_engine::tokens::{Counts, OpenAi};
-use proem_guard::{Key, Untrusted};
+use proem_guard::{Guard, Key, Policy, Untrusted};
 use proem_text::{Label, Source};
+
+static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
+static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::shipped().unwrap());
+/// Lets everything through, so that containment is all that is left.
+static LENIENT: LazyLock<Policy> = LazyLock::new(|| Policy::parse("*\t*\tallow\tallow\tallow\tallow\n").unwrap());
+
+/// What the guard is to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guarded {
+    AsShipped,
+    LetsAllThrough,
+}
 
 /// Everything an assembly is made from, for a test to change.
 pub(crate) struct Scene {
@@ -27,6 +42,7 @@ pub(crate) struct Scene {
     pub(crate) prompt: Prompt,
     pub(crate) input_tokens: Option<usize>,
     pub(crate) shelf: Option<Shelf>,
+    pub(crate) guarded: Guarded,
 }
 
 /// A catalogue, ranked by words.
@@ -89,6 +105,7 @@ impl Scene {
             prompt: prompt_with(&[]),
             input_tokens: None,
             shelf: None,
+            guarded: Guarded::AsShipped,
         }
     }
 
@@ -105,6 +122,10 @@ impl Scene {
             query,
             meant: None,
         });
+        let policy: &Policy = match self.guarded {
+            Guarded::AsShipped => &POLICY,
+            Guarded::LetsAllThrough => &LENIENT,
+        };
         let request = Request {
             task: &self.task,
             gathered: &self.gathered,
@@ -116,6 +137,7 @@ impl Scene {
             monolithic: None,
             selecting: selecting.as_ref(),
             entries: None,
+            screening: Screening { guard: &GUARD, policy },
             mode_examples: None,
         };
         assemble(&request, &mut Counts::new(&OpenAi::O200k))

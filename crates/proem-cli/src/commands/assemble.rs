@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use proem_agents::assemble::gathered::{Gathered, RuleText};
 use proem_agents::assemble::output::{Extra, Output, output};
+use proem_agents::assemble::screen::{Noted, Screening};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
@@ -22,6 +23,7 @@ use super::explain::{Account, SelectionAccount, explain};
 use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
 use crate::failure::Failure;
+use crate::guarding::{Guarding, tools};
 use crate::places::Places;
 use crate::project::{Project, Reading};
 use crate::ui;
@@ -64,6 +66,8 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let mut counts = Counts::new(counter.as_ref());
     let prepared = Prepared::new(project, places, &task, &gathered)?;
     project.notes.extend(prepared.notes.iter().cloned());
+    let guarding = Guarding::load(places, &tools(prepared.catalogue()))?;
+    project.notes.extend(guarding.notes.iter().cloned());
     let (selecting, entries) = (prepared.selecting(), prepared.entries());
     let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
     let request = Request {
@@ -77,6 +81,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         monolithic,
         selecting: selecting.as_ref(),
         entries: entries.as_ref(),
+        screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
         mode_examples: prepared.mode_examples(),
     };
     let assembled = assemble(&request, &mut counts)?;
@@ -124,7 +129,8 @@ fn shortfalls(assembled: &Assembled, gathered: &Gathered) -> Vec<String> {
         (section.full_tokens > section.tokens).then(|| format!("`{}` {reason}", section.name))
     });
     let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
-    unknown.chain(cut).chain(assembled.left_out.iter().cloned()).collect()
+    let guarded = assembled.noted.iter().map(Noted::in_words);
+    unknown.chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned()).collect()
 }
 
 fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {

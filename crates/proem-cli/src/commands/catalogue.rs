@@ -11,10 +11,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_embed::StaticModel;
-use proem_engine::catalogue::{Approval, Capability, Finding, Kind, Modes, Name, signature};
+use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind, Modes, Name, findings, signature};
 use proem_engine::mode::Mode;
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
-use proem_guard::{Untrusted, show as door};
+use proem_guard::{Guard, Untrusted, show as door};
 use serde_json::{Value, json};
 
 use crate::args::CatalogueCommand;
@@ -105,6 +105,12 @@ fn place(entry: &Capability) -> String {
 }
 
 /// What was found about one entry; findings are sorted by name.
+/// What a person should know about the entries, their words included.
+fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
+    let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
+    Ok(findings(catalogue, Some(&guard)))
+}
+
 fn about<'f>(findings: &'f [Finding], entry: &Capability) -> &'f [Finding] {
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());

@@ -227,14 +227,16 @@ fn decisions(account: &Account<'_>, out: &mut String) {
     let instructing = memories.instructing.saturating_add(activity.instructing);
     let unrelated = memories.unrelated.saturating_add(activity.unrelated);
     let over = memories.over.saturating_add(activity.over);
-    if instructing.saturating_add(unrelated).saturating_add(over) > 0 {
+    let withheld = memories.withheld.saturating_add(activity.withheld);
+    if [instructing, withheld, unrelated, over].iter().any(|count| *count > 0) {
         line(
             out,
             &format!(
-                "memories and events left out: {instructing} that claim to instruct, {unrelated} that have nothing to do with the task, {over} over the cap"
+                "memories and events left out: {instructing} that claim to instruct, {withheld} that the guard kept out, {unrelated} that have nothing to do with the task, {over} over the cap"
             ),
         );
     }
+    assembled.noted.iter().for_each(|noted| line(out, &styled(YELLOW, &format!("guard: {}", noted.in_words()))));
     assembled.left_out.iter().for_each(|text| line(out, &format!("left out: {}", show::terminal_str(text))));
     for file in account.untrusted {
         line(out, &format!("not trusted: {} ({})", show::terminal_str(&file.path), file.effect));

@@ -7,6 +7,7 @@ mod completions;
 mod explain;
 mod init;
 mod reference;
+mod scan;
 mod select;
 mod selecting;
 mod tokens;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
+        Command::Scan(args) => scan::run(&args),
         Command::Select(args) => select::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Trust(args) => trust::run(&args),

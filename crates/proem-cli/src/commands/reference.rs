@@ -8,6 +8,7 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
+use super::scan;
 use crate::args::ReferenceDocument;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -17,6 +18,7 @@ pub(super) fn run(document: ReferenceDocument) -> Result<ExitCode, Failure> {
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration(),
         ReferenceDocument::AssembleSchema => format!("{}\n", json::pretty(&schema_for!(Output).to_value())),
+        ReferenceDocument::ScanSchema => format!("{}\n", json::pretty(&schema_for!(scan::output::Output).to_value())),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -208,7 +208,10 @@ fn outside_containment(text: &str) -> String {
             Some(closing) if line == closing => end = None,
             Some(_) => {}
             None => match line.strip_prefix("<UNTRUSTED_CONTEXT id=") {
-                Some(rest) => end = Some(format!("</UNTRUSTED_CONTEXT id={rest}")),
+                Some(rest) => {
+                    let id = rest.split([' ', '>']).next().unwrap();
+                    end = Some(format!("</UNTRUSTED_CONTEXT id={id}>"));
+                }
                 None => out.push_str(&format!("{line}\n")),
             },
         }

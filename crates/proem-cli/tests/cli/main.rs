@@ -25,6 +25,7 @@ mod catalogue;
 mod fixture;
 mod golden;
 mod hostile;
+mod scan;
 mod schema;
 mod select;
 mod selection;

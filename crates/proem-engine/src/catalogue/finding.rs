@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{FindingKind as Noticed, Key, Part, Tag, Untrusted, contain};
+use proem_guard::{FindingKind as Noticed, Guard, Key, Part, Severity, Tag, Untrusted, contain};
 use serde_json::Value as Json;
 
 use super::Catalogue;
@@ -31,6 +31,15 @@ pub enum FindingKind {
         kind: Noticed,
         /// How often.
         count: usize,
+    },
+    /// Words that try to steer whoever reads them.
+    Steering {
+        /// Where: `description`, `parameters` or `examples`.
+        place: &'static str,
+        /// What.
+        kind: Noticed,
+        /// The guard's rule that found it.
+        rule: &'static str,
     },
     /// Its description names a tool of another server.
     NamesAnother {
@@ -62,6 +71,7 @@ impl FindingKind {
         match self {
             Self::Changed => "changed",
             Self::Markup { .. } => "markup",
+            Self::Steering { .. } => "steering",
             Self::NamesAnother { .. } => "names-another",
             Self::ImitatesServer { .. } => "imitates-server",
             Self::Collides => "collides",
@@ -78,8 +88,9 @@ impl FindingKind {
             Self::Changed => "it says something else than when it was approved".into(),
             Self::Markup { place, kind, count } => {
                 let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
-                format!("{} in its {place}, {times}", noticed(*kind))
+                format!("{} in its {place}, {times}", kind.in_words())
             }
+            Self::Steering { place, kind, rule } => format!("{} in its {place} ({rule})", kind.in_words()),
             Self::NamesAnother { other } => format!("its description names `{other}`, a tool of another server"),
             Self::ImitatesServer { server } => format!("its name begins like the tools of server `{server}`"),
             Self::Collides => "another entry wants the same name".into(),
@@ -90,23 +101,9 @@ impl FindingKind {
     }
 }
 
-const fn noticed(kind: Noticed) -> &'static str {
-    match kind {
-        Noticed::Invisible => "invisible characters",
-        Noticed::BidiControl => "characters that turn the direction of text",
-        Noticed::Tag => "invisible copies of letters",
-        Noticed::Control => "control characters",
-        Noticed::Delimiter => "one of our delimiters",
-        Noticed::ClosingTag => "a tag that gives a prompt its structure",
-        Noticed::RoleMarker => "the start of somebody else's turn",
-        Noticed::SystemLine => "a line that claims to come from the system",
-        Noticed::Heading => "a heading that imitates one of ours",
-    }
-}
-
-/// Looks at every entry; by name, the gravest first.
+/// Looks at every entry; by name, the gravest first. Without a guard, words are not looked at.
 #[must_use]
-pub fn findings(catalogue: &Catalogue) -> Vec<Finding> {
+pub fn findings(catalogue: &Catalogue, guard: Option<&Guard>) -> Vec<Finding> {
     let others = Others::of(catalogue);
     let mut all: Vec<Finding> = Vec::new();
     for entry in catalogue.entries() {
@@ -123,6 +120,7 @@ pub fn findings(catalogue: &Catalogue) -> Vec<Finding> {
         add(empty, FindingKind::NoDescription);
         kinds.extend(entry.cut().iter().map(|what| FindingKind::OverLimit { what }));
         kinds.extend(markup(entry));
+        kinds.extend(guard.into_iter().flat_map(|guard| steering(entry, guard)));
         kinds.extend(others.named_by(entry));
         kinds.extend(others.imitated_by(entry));
         kinds.sort();
@@ -131,17 +129,38 @@ pub fn findings(catalogue: &Catalogue) -> Vec<Finding> {
     all
 }
 
-/// What containment would have to neutralise in the entry's texts.
-fn markup(entry: &Capability) -> Vec<FindingKind> {
+/// The entry's texts by place.
+fn places(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>); 3] {
     let definition = entry.definition();
     let schema = definition.parameters.clone().map(|schema| schema.map(|schema| strings(&schema)));
-    let places = [
+    [
         ("description", vec![definition.description.clone()]),
         ("parameters", schema.into_iter().collect()),
         ("examples", definition.examples.clone()),
-    ];
+    ]
+}
+
+/// What rules say about the words of the entry's texts. A description of a tool speaks about using
+/// it, so requests for tools count for nothing here, and a learned score of prose neither.
+fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<FindingKind> {
+    let mut found = BTreeSet::new();
+    for (place, texts) in places(entry) {
+        for scan in texts.iter().map(|text| guard.scan(text)) {
+            let steers = |kind: Noticed| {
+                use Noticed::{Encoded, Exfiltration, Extraction, Override, Persona, SocialEngineering};
+                matches!(kind, Encoded | Exfiltration | Extraction | Override | Persona | SocialEngineering)
+            };
+            let grave = scan.findings.iter().filter(|found| found.severity > Severity::Low && steers(found.kind));
+            found.extend(grave.map(|found| FindingKind::Steering { place, kind: found.kind, rule: found.rule }));
+        }
+    }
+    found
+}
+
+/// What containment would have to neutralise in the entry's texts.
+fn markup(entry: &Capability) -> Vec<FindingKind> {
     let mut found = Vec::new();
-    for (place, texts) in places {
+    for (place, texts) in places(entry) {
         let mut counts: BTreeMap<Noticed, usize> = BTreeMap::new();
         for text in texts.iter().filter(|text| !text.is_empty()) {
             for kind in noticed_in(text) {

@@ -1,15 +1,13 @@
 //! The text between the delimiters, with the way back to the parts it was made of.
 
 use super::{
-    Part, SourceRange,
+    Mode, Neutralised, Part, SourceRange,
+    mode::{datamarked, encoded, free_mark},
     scan::{Match, Remedy},
 };
-use crate::{
-    finding::{Finding, FindingKind},
-    view::clean,
-};
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
-use proem_text::{Label, OffsetMap, Span};
+use crate::{finding::FindingKind, view::clean};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use proem_text::{Label, OffsetMap, Span, View};
 
 /// What stands for text that was cut out.
 const REMOVED: &str = "[removed]";
@@ -25,7 +23,11 @@ pub(super) struct Body {
     /// The runs from outside, in order, none empty.
     runs: Vec<Run>,
     /// What cleaning took out.
-    removed: Vec<Finding>,
+    removed: Vec<Neutralised>,
+    /// The sign that stands for spaces in marked parts.
+    mark: Option<char>,
+    /// Whether a part is encoded.
+    is_encoded: bool,
 }
 
 /// One part from outside.
@@ -50,15 +52,30 @@ struct Edit {
 impl Body {
     /// Joins our words and the clean views of the parts from outside.
     pub(super) fn join(parts: &[Part<'_>]) -> Self {
-        let mut body = Self { text: String::new(), label: Label::trusted(), runs: Vec::new(), removed: Vec::new() };
+        let mut body = Self {
+            text: String::new(),
+            label: Label::trusted(),
+            runs: Vec::new(),
+            removed: Vec::new(),
+            mark: None,
+            is_encoded: false,
+        };
+        let marked = parts.iter().filter_map(|part| match part {
+            Part::Kept(text, Mode::Datamark) => Some(text.value().as_str()),
+            _ => None,
+        });
+        let mark = free_mark(&marked.collect::<Vec<_>>());
         for (index, part) in parts.iter().enumerate() {
-            match part {
-                Part::Ours(text) => body.text.push_str(text),
-                Part::Outside(text) => {
-                    body.label = body.label.join(text.label());
-                    body.push_outside(index, text.value());
+            let (text, mode) = match part {
+                Part::Ours(text) => {
+                    body.text.push_str(text);
+                    continue;
                 }
-            }
+                Part::Outside(text) => (*text, Mode::Delimit),
+                Part::Kept(text, mode) => (*text, *mode),
+            };
+            body.label = body.label.join(text.label());
+            body.push_outside((index, mode, mark), text.value());
         }
         if !body.text.ends_with('\n') {
             body.text.push('\n');
@@ -66,15 +83,35 @@ impl Body {
         body
     }
 
-    fn push_outside(&mut self, part: usize, original: &str) {
+    fn push_outside(&mut self, (part, mode, mark): (usize, Mode, Option<char>), original: &str) {
         let view = clean(original);
-        self.removed.extend(view.removed.iter().map(|(kind, span)| Finding { part, span: *span, kind: *kind }));
+        self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralised { part, span: *span, kind: *kind }));
         if view.text.is_empty() {
             return;
         }
+        let view = match (mode, mark) {
+            (Mode::Delimit, _) => View { text: view.text, map: view.map },
+            (Mode::Datamark, Some(mark)) => {
+                self.mark = Some(mark);
+                datamarked(&view, mark)
+            }
+            (Mode::Datamark, None) | (Mode::Encode, _) => {
+                self.is_encoded = true;
+                encoded(&view, original.len())
+            }
+        };
         let start = self.text.len();
         self.text.push_str(&view.text);
         self.runs.push(Run { part, span: Span::new(start, self.text.len()), map: view.map });
+    }
+
+    /// What the opening delimiter says about modes, each with a space before it.
+    pub(super) fn attributes(&self) -> String {
+        let mut attributes = self.mark.map(|mark| format!(" mark={mark}")).unwrap_or_default();
+        if self.is_encoded {
+            attributes.push_str(" encoding=base64");
+        }
+        attributes
     }
 
     /// Where the runs from outside stand.
@@ -83,12 +120,12 @@ impl Body {
     }
 
     /// What cleaning took out, and the matches, each in every part that it touches.
-    pub(super) fn findings(&self, matches: &[Match]) -> Vec<Finding> {
+    pub(super) fn findings(&self, matches: &[Match]) -> Vec<Neutralised> {
         let mut findings = self.removed.clone();
         let mut escaped: BTreeMap<(usize, usize, FindingKind), usize> = BTreeMap::new();
         for found in matches {
             for (_, run, span) in self.touched(found.span) {
-                let finding = Finding { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
+                let finding = Neutralised { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
                 // What two readings of one place find, and one backslash mends, is one thing.
                 let known = match found.remedy {
                     Remedy::Escape { at } => {

@@ -29,7 +29,7 @@ impl Key {
     }
 
     /// The id of the delimiters around `body`: sixteen hexadecimal digits.
-    pub(super) fn sign(&self, tag: &Tag, body: &str) -> String {
+    pub(crate) fn sign(&self, tag: &Tag, body: &str) -> String {
         hexadecimal::<8>(&self.hmac(&[tag.as_str().as_bytes(), &[0], body.as_bytes()]))
     }
 

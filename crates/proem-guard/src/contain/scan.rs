@@ -13,16 +13,16 @@ const MAX_ATTRIBUTES: usize = 256;
 
 /// A place that must not stay as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Match {
-    pub(super) kind: FindingKind,
+pub(crate) struct Match {
+    pub(crate) kind: FindingKind,
     /// What makes the pattern.
-    pub(super) span: Span,
-    pub(super) remedy: Remedy,
+    pub(crate) span: Span,
+    pub(crate) remedy: Remedy,
 }
 
 /// How a pattern is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Remedy {
+pub(crate) enum Remedy {
     /// Cut it out.
     Remove,
     /// Put a backslash at this place, or as near as text from outside allows.
@@ -33,7 +33,7 @@ pub(super) enum Remedy {
 }
 
 /// Every pattern in `text` that touches one of the runs from outside, which are in order.
-pub(super) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
+pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
     let mut matches = Vec::new();
     let mut line = Line::new(0);
     let mut starts = outside.iter().map(|run| run.start).peekable();

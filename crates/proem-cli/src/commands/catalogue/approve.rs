@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind, findings};
+use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind};
 use proem_guard::show as door;
 use proem_text::json;
 use serde_json::Value;
 
 use super::load::{approved, store};
 use super::show::{capped, facts, text};
-use super::{about, counted, open, plain};
+use super::{about, counted, found_in, open, plain};
 use crate::commands::trust::review::difference;
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
     )?;
     let vouched = approved(&project, &places)?;
     let store = store(&places)?;
-    let found = findings(&loaded.catalogue);
+    let found = found_in(&loaded.catalogue)?;
     for (index, entry) in open.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), open.len());
         ui::aside(&review(&of, entry, &found, (&store, &vouched)));

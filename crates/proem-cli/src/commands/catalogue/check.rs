@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Finding, findings};
+use proem_engine::catalogue::Finding;
 use proem_text::json;
 use serde_json::{Value, json};
 
 use super::load::missing;
-use super::{counted, finding_json, open};
+use super::{counted, finding_json, found_in, open};
 use crate::args::CataloguePlace;
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, RED, YELLOW, styled};
@@ -17,7 +17,7 @@ const FOUND: u8 = 1;
 
 pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let (_, _, loaded) = open(&place.root)?;
-    let found = findings(&loaded.catalogue);
+    let found = found_in(&loaded.catalogue)?;
     let problems = loaded.catalogue.problems();
     let missing = missing(&loaded.servers);
     if place.json {

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Approval, Capability, Kind, findings};
+use proem_engine::catalogue::{Approval, Capability, Kind};
 use proem_text::json;
 use serde_json::{Value, json};
 
-use super::{approval_word, counted, noun, open, place, summary_json, tokens};
+use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
 use crate::args::{CataloguePlace, KindArg};
 use crate::failure::Failure;
 use crate::ui::{self, BLUE, DIM, GREEN, RED, YELLOW, grouped, styled};
@@ -23,7 +23,7 @@ pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &Catalogue
     let entries: Vec<&Capability> =
         loaded.catalogue.entries().iter().filter(|entry| of_kind(entry) && of_server(entry)).collect();
     if place.json {
-        let found = findings(&loaded.catalogue);
+        let found = found_in(&loaded.catalogue)?;
         let all: Vec<Value> = entries.iter().map(|entry| summary_json(entry, &found)).collect();
         let servers: Vec<Value> = loaded
             .servers

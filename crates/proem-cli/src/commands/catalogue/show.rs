@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Capability, findings, signature};
+use proem_engine::catalogue::{Capability, signature};
 use proem_guard::show as door;
 use proem_text::json;
 use serde_json::Value;
 
-use super::{about, approval_word, open, place as place_of, plain, summary_json, tokens};
+use super::{about, approval_word, found_in, open, place as place_of, plain, summary_json, tokens};
 use crate::args::CataloguePlace;
 use crate::commands::trust::review::rows;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failur
         let shown = door::terminal_str(name);
         return Err(Failure::usage(format!("no entry is called `{shown}`; `proem catalogue list` shows the names")));
     };
-    let all = findings(&loaded.catalogue);
+    let all = found_in(&loaded.catalogue)?;
     let found = about(&all, entry);
     if place.json {
         let mut out = summary_json(entry, found);

@@ -24,10 +24,11 @@ const INTRODUCTION: &str = "\
 ";
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 17] = [
+const FORMS: [(&str, &str); 18] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.output_tokens", "4096"),
+    ("assemble.injection_min_score", "0.75"),
     ("assemble.min_score", "0.2"),
     ("assemble.layers.constitution", "1000"),
     ("assemble.layers.rules", "1000"),

@@ -1,0 +1,264 @@
+//! Looks at every text from outside before it is put into a prompt.
+//!
+//! What the policy allows goes in contained, what it flags goes in with a mark at each word, and
+//! what it quarantines or blocks stays out and is noted. Long texts lose the sentences with the
+//! attack instead, if what is left is clean. At last all that stays is looked at as one text, since
+//! an attack may be spread over several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::input::Value;
+use proem_engine::{Error, ErrorKind};
+use proem_guard::{Bar, Finding, Guard, Policy, Scan, Untrusted, Verdict, cut};
+use proem_text::Span;
+
+/// What texts from outside are looked at with.
+#[derive(Debug, Clone, Copy)]
+pub struct Screening<'r> {
+    /// The scanners.
+    pub guard: &'r Guard,
+    /// What becomes of what they find.
+    pub policy: &'r Policy,
+}
+
+/// One text that didn't go in as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noted {
+    /// Which one, in our words: `memory line 3`.
+    pub what: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The rules that decided, sorted.
+    pub rules: Vec<&'static str>,
+    /// How much of it is left, 0 to 1; `None` if nothing was cut.
+    pub preserved: Option<f64>,
+}
+
+impl Noted {
+    /// The note as a sentence.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { what, verdict, rules, preserved } = self;
+        let became = match (verdict, preserved) {
+            (Verdict::Allow, _) => "put in as it is".to_owned(),
+            (Verdict::Flag, None) => "put in with a mark at each word".to_owned(),
+            (Verdict::Flag, Some(left)) => {
+                format!("put in with a mark at each word, after an attack was cut out; {:.0} % are left", left * 100.0)
+            }
+            (Verdict::Quarantine | Verdict::Block, _) => "kept out of the prompt".to_owned(),
+        };
+        let why = if rules.is_empty() { "its score".to_owned() } else { rules.join(", ") };
+        format!("{what}: {became} ({}: {why})", verdict.as_str())
+    }
+}
+
+/// Where a text stands in the prompt, in the prompt's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Rules(usize),
+    Found(usize),
+    Folder,
+    Branch,
+    Change(usize),
+    Memory(usize),
+    Event(usize),
+    Request,
+}
+
+impl Place {
+    /// The source and field that the policy knows the text by.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Rules(_) => ("rules", "text"),
+            Self::Found(_) => ("catalogue", "signature"),
+            Self::Folder => ("env", "cwd"),
+            Self::Branch => ("git", "branch"),
+            Self::Change(_) => ("git", "path"),
+            Self::Memory(_) => ("memory", "text"),
+            Self::Event(_) => ("activity", "text"),
+            Self::Request => ("task", "text"),
+        }
+    }
+
+    /// The place of its section in the prompt.
+    const fn section(self) -> u8 {
+        match self {
+            Self::Rules(_) => 0,
+            Self::Found(_) => 1,
+            Self::Folder | Self::Branch | Self::Change(_) => 2,
+            Self::Memory(_) => 3,
+            Self::Event(_) => 4,
+            Self::Request => 5,
+        }
+    }
+
+    /// Whether the text is long enough that a part of it is worth keeping.
+    const fn is_long(self) -> bool {
+        matches!(self, Self::Rules(_) | Self::Request)
+    }
+}
+
+/// A text that stays.
+#[derive(Debug)]
+struct Kept {
+    /// How many were looked at before, which is its order within its section.
+    order: usize,
+    what: String,
+    text: Untrusted<String>,
+    is_flagged: IsFlagged,
+}
+
+/// Whether the guard flagged a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IsFlagged {
+    Yes,
+    No,
+}
+
+/// How often all texts are looked at together, each time without those that were at fault.
+const MAX_ROUNDS: usize = 3;
+
+/// The texts of one prompt.
+#[derive(Debug)]
+pub(super) struct Screen<'r> {
+    screening: Screening<'r>,
+    kept: BTreeMap<Place, Kept>,
+    noted: Vec<Noted>,
+}
+
+impl<'r> Screen<'r> {
+    pub(super) const fn new(screening: Screening<'r>) -> Self {
+        Self { screening, kept: BTreeMap::new(), noted: Vec::new() }
+    }
+
+    fn bar(&self, place: Place) -> Bar {
+        let (source, field) = place.names();
+        self.screening.policy.bar(source, field)
+    }
+
+    /// Looks at a text; whether it stays. With `least`, a score from there on keeps it out too.
+    pub(super) fn admit(&mut self, place: Place, what: &str, text: &Untrusted<String>, least: Option<f64>) -> bool {
+        if text.is_empty() {
+            self.keep(place, what, text.clone(), IsFlagged::No);
+            return true;
+        }
+        let (guard, bar) = (self.screening.guard, self.bar(place));
+        let scan = guard.scan(text);
+        let mut verdict = bar.judge(&scan);
+        if least.is_some_and(|least| scan.score >= least) {
+            verdict = verdict.max(Verdict::Quarantine);
+        }
+        let (mut text, mut preserved) = (text.clone(), None);
+        if verdict == Verdict::Quarantine && place.is_long() {
+            let rest = cut(guard, bar, &text, &scan);
+            verdict = rest.verdict;
+            if let Some(rest_text) = rest.text {
+                (text, preserved) = (rest_text, Some(rest.content_preserved_ratio));
+            }
+        }
+        if verdict > Verdict::Allow {
+            self.noted.push(Noted { what: what.to_owned(), verdict, rules: rules(bar, &scan), preserved });
+        }
+        let stays = verdict < Verdict::Quarantine;
+        if stays {
+            let is_flagged = if verdict > Verdict::Allow { IsFlagged::Yes } else { IsFlagged::No };
+            self.keep(place, what, text, is_flagged);
+        }
+        stays
+    }
+
+    fn keep(&mut self, place: Place, what: &str, text: Untrusted<String>, is_flagged: IsFlagged) {
+        let kept = Kept { order: self.kept.len(), what: what.to_owned(), text, is_flagged };
+        self.kept.insert(place, kept);
+    }
+
+    /// Looks at everything that stays as one text, and takes out what is an attack only together.
+    pub(super) fn rejoin(&mut self) {
+        for round in 0..=MAX_ROUNDS {
+            let mut kept: Vec<(Place, &Kept)> = self.kept.iter().map(|(place, kept)| (*place, kept)).collect();
+            kept.sort_by_key(|(place, kept)| (place.section(), kept.order));
+            let places: Vec<Place> = kept.iter().map(|(place, _)| *place).collect();
+            let texts: Vec<&Untrusted<String>> = kept.iter().map(|(_, kept)| &kept.text).collect();
+            if texts.len() < 2 {
+                return;
+            }
+            let (joined, spans) = Untrusted::join(&texts, "\n");
+            let scan = self.screening.guard.scan(&joined);
+            let bar = self.screening.policy.bar("joined", "text");
+            let across: Vec<&Finding> =
+                scan.findings.iter().filter(|found| bar.of(found) >= Verdict::Quarantine).collect();
+            let broken = scan.unread.iter().any(|_| bar.judge(&scan) >= Verdict::Quarantine);
+            // What stands in one text alone was judged by that text's own bar.
+            let touched = |found: &&Finding| -> Vec<Place> {
+                let touches = |span: &Span| span.overlaps(found.span);
+                places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| *place).collect()
+            };
+            let at_fault: BTreeSet<Place> =
+                across.iter().map(touched).filter(|places| places.len() > 1).flatten().collect();
+            let at_fault = if broken || (round == MAX_ROUNDS && !at_fault.is_empty()) {
+                places.iter().copied().collect()
+            } else {
+                at_fault
+            };
+            if at_fault.is_empty() {
+                return;
+            }
+            let rules = rules(bar, &scan);
+            for place in at_fault {
+                if let Some(kept) = self.kept.remove(&place) {
+                    let what = format!("{}, together with others", kept.what);
+                    self.noted.push(Noted {
+                        what,
+                        verdict: Verdict::Quarantine,
+                        rules: rules.clone(),
+                        preserved: None,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The text at a place as an input of the prompt, changed by `write`; `None` if it stays out.
+    pub(super) fn value(
+        &self,
+        place: Place,
+        write: impl FnOnce(Untrusted<String>) -> Untrusted<String>,
+    ) -> Option<Value> {
+        let kept = self.kept.get(&place)?;
+        let text = write(kept.text.clone());
+        Some(if kept.is_flagged == IsFlagged::Yes { Value::Flagged(text) } else { Value::Outside(text) })
+    }
+
+    /// Whether the text at a place stays.
+    pub(super) fn keeps(&self, place: Place) -> bool {
+        self.kept.contains_key(&place)
+    }
+
+    /// Refuses to go on if the request itself stays out: there would be nothing to do.
+    pub(super) fn needs_request(&self) -> Result<(), Error> {
+        if self.keeps(Place::Request) {
+            return Ok(());
+        }
+        let rules = self.noted.iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));
+        let rules = rules.unwrap_or_default();
+        let problem = format!(
+            "the task from outside is an attack ({rules}) and nothing of it can be kept; look at it with `proem scan`"
+        );
+        Err(Error::new(ErrorKind::Quarantined, problem))
+    }
+
+    /// What didn't go in as it was, in the order met.
+    pub(super) fn into_noted(self) -> Vec<Noted> {
+        self.noted
+    }
+}
+
+/// How the request is called in notes.
+pub(super) const REQUEST: &str = "the task from outside";
+
+/// The rules that gave the worst verdict.
+fn rules(bar: Bar, scan: &Scan) -> Vec<&'static str> {
+    let worst = scan.findings.iter().map(|found| bar.of(found)).max().unwrap_or(Verdict::Allow);
+    let found = scan.findings.iter().filter(|found| bar.of(found) == worst).map(|found| found.rule);
+    found.collect::<BTreeSet<_>>().into_iter().collect()
+}

@@ -1,0 +1,169 @@
+//! `proem scan`: looks for attacks in files, and says where, why, and what was not looked at.
+//!
+//! A file that can't be read never stops the others. What was not looked at is at least a flag.
+
+mod calibrate;
+mod examine;
+mod listing;
+pub(super) mod output;
+mod place;
+mod progress;
+mod rows;
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_guard::{Verdict, show};
+use proem_runtime::readers::{Ask, Limits, ReadError, read_file, read_stream};
+use proem_text::json;
+
+use super::catalogue::load;
+use crate::args::{FailOn, Scan};
+use crate::failure::Failure;
+use crate::guarding::{Guarding, tools};
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::ui::{self, grouped};
+use examine::{Cutting, Examined, examine};
+use output::Output;
+use progress::Progress;
+
+pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
+    if args.calibrate {
+        return calibrate::run(args);
+    }
+    let scanner = guarding(&args.root)?;
+    scanner.notes.iter().for_each(|note| ui::note(note));
+    if let Some(path) = &args.jsonl {
+        return rows::run(&scanner, path, args);
+    }
+    if args.cut && !args.json && args.files.len() > 1 {
+        return Err(Failure::usage("`--cut` prints one text; name one file, or add `--json`"));
+    }
+    let mut total = Total::default();
+    let mut examined = Vec::new();
+    let mut progress = Progress::new("files");
+    for (number, path) in args.files.iter().enumerate() {
+        progress.tell(number, args.files.len());
+        let name = name(path);
+        match read(path, args) {
+            Ok(document) => {
+                let cutting = if args.cut { Cutting::Wanted } else { Cutting::NotWanted };
+                let file = examine(&scanner, (name, document), args.source.as_ref(), cutting);
+                total.verdicts.push(file.verdict);
+                progress.clear();
+                show_file(&file, args)?;
+                if args.json {
+                    examined.push(file);
+                }
+            }
+            Err(error) => {
+                progress.clear();
+                let why = error.to_string();
+                ui::error(&Failure::outside(format!("`{}` {why}", show::terminal_str(&name))));
+                total.unreadable.push((name, why));
+            }
+        }
+    }
+    progress.clear();
+    if args.json {
+        let output = Output::new(&examined, &total.unreadable, total.worst());
+        ui::data(&format!("{}\n", json::pretty(&output.to_json()?)))?;
+    } else if args.files.len() > 1 {
+        ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
+    }
+    Ok(total.code(args.fail_on))
+}
+
+/// Prints what a person wants to see of a file, unless everything is printed in the end.
+fn show_file(file: &Examined, args: &Scan) -> Result<(), Failure> {
+    if args.json {
+        return Ok(());
+    }
+    if !args.cut {
+        return ui::listing(&listing::file(file, listing::Marking::of_stdout()));
+    }
+    let [field] = file.fields.as_slice() else {
+        if file.fields.is_empty() {
+            ui::aside(&listing::file(file, listing::Marking::Carets));
+            return Ok(());
+        }
+        let fields = grouped(file.fields.len());
+        return Err(Failure::usage(format!(
+            "`{}` has {fields} texts, and `--cut` prints one; add `--json`",
+            show::terminal_str(&file.path)
+        )));
+    };
+    if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
+        ui::data(&listing::cut_text(text))?;
+    }
+    ui::aside(&listing::cut_account(file, field));
+    Ok(())
+}
+
+fn read(path: &Path, args: &Scan) -> Result<proem_runtime::readers::Document, ReadError> {
+    let limits = Limits { bytes: args.max_bytes, ..Limits::default() };
+    let ask = Ask { name: None, kind: args.kind.map(Into::into), source: args.source.clone(), limits };
+    if is_stdin(path) { read_stream(io::stdin().lock(), &ask) } else { read_file(path, &ask) }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A file as reports name it.
+fn name(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The guard as this user configured it, knowing the tools of the project around `root`.
+///
+/// Without a project it knows the usual ones, and so it does where the catalogue can't be read:
+/// scanning must not depend on a repository's files.
+fn guarding(root: &Path) -> Result<Guarding, Failure> {
+    let places = Places::find()?;
+    let loaded = Project::open(root, &places, Reading::Trusted).and_then(|project| load(&project, &places));
+    let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
+    Guarding::load(&places, &tools)
+}
+
+/// What came of all files.
+#[derive(Debug, Default)]
+struct Total {
+    verdicts: Vec<Verdict>,
+    /// Names with the reason.
+    unreadable: Vec<(String, String)>,
+}
+
+impl Total {
+    /// The worst verdict; what could not be read counts as a flag.
+    fn worst(&self) -> Verdict {
+        let unread = if self.unreadable.is_empty() { Verdict::Allow } else { Verdict::Flag };
+        self.verdicts.iter().copied().fold(unread, Verdict::max)
+    }
+
+    fn code(&self, fail_on: FailOn) -> ExitCode {
+        exit_code(
+            self.verdicts.iter().copied().fold(Verdict::Allow, Verdict::max),
+            fail_on,
+            !self.unreadable.is_empty(),
+        )
+    }
+}
+
+/// 3 if something could not be read, 1 if a verdict is at least what fails, else 0.
+fn exit_code(worst: Verdict, fail_on: FailOn, unreadable: bool) -> ExitCode {
+    let fails = match fail_on {
+        FailOn::Flag => Verdict::Flag,
+        FailOn::Quarantine => Verdict::Quarantine,
+        FailOn::Block => Verdict::Block,
+    };
+    if unreadable {
+        ExitCode::from(3)
+    } else if worst >= fails {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,146 @@
+//! Scans what was read of a file, field by field.
+
+use proem_guard::{Bar, Cut, Finding, Guard, Scan, UnreadReason, Untrusted, Verdict, cut};
+use proem_runtime::readers::{Document, Field, Gap, Kind, Place};
+use proem_text::{Source, Span};
+
+use super::place::{self, Excerpt};
+use crate::guarding::Guarding;
+
+/// Whether attacks are to be cut out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cutting {
+    Wanted,
+    NotWanted,
+}
+
+/// A file that was scanned.
+#[derive(Debug)]
+pub(super) struct Examined {
+    /// Its name as it was given.
+    pub(super) path: String,
+    pub(super) kind: Kind,
+    pub(super) verdict: Verdict,
+    /// The highest of its fields.
+    pub(super) score: f64,
+    /// How many fields were looked at.
+    pub(super) field_count: usize,
+    /// How many of them stay out of a prompt.
+    pub(super) filtered_count: usize,
+    /// Those with something to say about; all of them where attacks are cut out.
+    pub(super) fields: Vec<ExaminedField>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+/// A field that was scanned.
+#[derive(Debug)]
+pub(super) struct ExaminedField {
+    pub(super) name: String,
+    pub(super) verdict: Verdict,
+    pub(super) score: f64,
+    pub(super) findings: Vec<Found>,
+    pub(super) unread: Vec<(Spot, UnreadReason)>,
+    pub(super) cut: Option<Cut>,
+}
+
+/// A finding with its place.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) finding: Finding,
+    pub(super) spot: Spot,
+    /// All of its text.
+    pub(super) text: Untrusted<String>,
+    pub(super) excerpt: Excerpt,
+}
+
+/// A place that a person can go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) span: Span,
+    /// From 1.
+    pub(super) line: usize,
+    /// In characters, from 1.
+    pub(super) column: usize,
+    pub(super) within: Within,
+}
+
+/// What a line is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// The file.
+    File,
+    /// The field, which stands in the file in another form.
+    Field,
+}
+
+/// Scans all fields of a file.
+pub(super) fn examine(
+    guarding: &Guarding,
+    (path, document): (String, Document),
+    source: Option<&Source>,
+    cutting: Cutting,
+) -> Examined {
+    let source = source.map_or_else(|| document.kind.source(), Source::as_str);
+    let mut file = Examined {
+        path,
+        kind: document.kind,
+        verdict: if document.gaps.is_empty() { Verdict::Allow } else { Verdict::Flag },
+        score: 0.0,
+        field_count: document.fields.len(),
+        filtered_count: 0,
+        fields: Vec::new(),
+        gaps: document.gaps,
+    };
+    for field in document.fields {
+        let bar = guarding.policy.bar(source, &field.name);
+        let field = examine_field(&guarding.guard, field, bar, cutting);
+        file.verdict = file.verdict.max(field.verdict);
+        file.score = file.score.max(field.score);
+        file.filtered_count = file.filtered_count.saturating_add(usize::from(field.verdict >= Verdict::Quarantine));
+        if !field.findings.is_empty() || field.verdict > Verdict::Allow || cutting == Cutting::Wanted {
+            file.fields.push(field);
+        }
+    }
+    file
+}
+
+fn examine_field(guard: &Guard, field: Field, bar: Bar, cutting: Cutting) -> ExaminedField {
+    let scan = guard.scan(&field.text);
+    let verdict = bar.judge(&scan);
+    let score = scan.score;
+    let cut = (cutting == Cutting::Wanted).then(|| cut(guard, bar, &field.text, &scan));
+    let (findings, unread) = found(&field.text, field.place, scan);
+    ExaminedField { name: field.name, verdict, score, findings, unread, cut }
+}
+
+/// Findings and what was not looked at, with their places.
+pub(super) fn found(
+    text: &Untrusted<String>,
+    at: Option<Place>,
+    scan: Scan,
+) -> (Vec<Found>, Vec<(Spot, UnreadReason)>) {
+    let spans: Vec<Span> = scan.findings.iter().map(|finding| finding.span).collect();
+    let located = place::locate(text, &spans);
+    let excerpts = place::excerpts(text, &located);
+    let texts = place::pieces(text, &spans);
+    let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts);
+    let findings = findings
+        .map(|(((finding, located), excerpt), text)| {
+            let spot = spot(finding.span, (located.line, located.column), at);
+            Found { finding, spot, text, excerpt }
+        })
+        .collect();
+    let spans: Vec<Span> = scan.unread.iter().map(|unread| unread.span).collect();
+    let unread = scan.unread.iter().zip(place::locate(text, &spans));
+    let unread = unread
+        .map(|(unread, located)| (spot(unread.span, (located.line, located.column), at), unread.reason))
+        .collect();
+    (findings, unread)
+}
+
+/// Where a place of a field is in the file, if the field stands in it as it is.
+fn spot(span: Span, (line, column): (usize, usize), at: Option<Place>) -> Spot {
+    let Some(start) = at else { return Spot { span, line, column, within: Within::Field } };
+    let column = if line == 1 { start.column.saturating_add(column).saturating_sub(1) } else { column };
+    Spot { span, line: start.line.saturating_add(line).saturating_sub(1), column, within: Within::File }
+}

@@ -1,0 +1,238 @@
+//! A scanned file, for people.
+
+use std::io::IsTerminal as _;
+
+use anstyle::Style;
+use proem_guard::{Severity, Step, Untrusted, Verdict, show};
+use proem_runtime::readers::{Gap, GapReason};
+
+use super::examine::{Examined, ExaminedField, Found, Spot, Within};
+use crate::ui::{BLUE, BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+
+/// The most findings, and the most gaps, that are shown of one file.
+const MAX_FINDINGS: usize = 20;
+const MAX_GAPS: usize = 10;
+
+/// How the place of a finding is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marking {
+    /// Coloured and underlined.
+    Colour,
+    /// With carets on the line below.
+    Carets,
+}
+
+impl Marking {
+    /// What standard output can show.
+    pub(super) fn of_stdout() -> Self {
+        match anstream::AutoStream::choice(&std::io::stdout()) {
+            anstream::ColorChoice::Never => Self::Carets,
+            _ => Self::Colour,
+        }
+    }
+}
+
+/// A file with what was found in it; one line if nothing speaks against it.
+pub(super) fn file(file: &Examined, marking: Marking) -> String {
+    let name = show::terminal_str(&file.path);
+    let mut out = format!(
+        "{}: {} (score {:.2})\n",
+        styled(BOLD, name.as_str()),
+        styled(style(file.verdict), file.verdict.as_str()),
+        file.score
+    );
+    if file.verdict == Verdict::Allow {
+        return out;
+    }
+    let mut groups = groups(file);
+    let all = groups.len();
+    // What only counts towards the score is nothing to look at.
+    groups.retain(|group| group.worst.finding.severity > Severity::Low);
+    groups.sort_by_key(|group| std::cmp::Reverse(rank(group.worst)));
+    groups.truncate(MAX_FINDINGS);
+    groups.sort_by_key(|group| (group.number, group.worst.spot.span));
+    groups.iter().for_each(|group| out.push_str(&shown(group, marking)));
+    let more = all.saturating_sub(groups.len());
+    if more > 0 {
+        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+    }
+    for field in file.fields.iter().filter(|field| field.findings.is_empty() && field.unread.is_empty()) {
+        if field.verdict > Verdict::Allow {
+            out.push_str(&format!("  {}: suspicious as a whole (score {:.2})\n", text_name(field), field.score));
+        }
+    }
+    out.push_str(&not_looked_at(file));
+    out
+}
+
+/// Findings that share a place: most attacks break several rules at once.
+struct Group<'a> {
+    field: &'a ExaminedField,
+    /// The field's number in the file.
+    number: usize,
+    worst: &'a Found,
+    /// The other rules, in the order of their findings.
+    also: Vec<&'static str>,
+}
+
+fn groups(file: &Examined) -> Vec<Group<'_>> {
+    let mut all = Vec::new();
+    for (number, field) in file.fields.iter().enumerate() {
+        let mut findings: Vec<&Found> = field.findings.iter().collect();
+        findings.sort_by_key(|found| std::cmp::Reverse(rank(found)));
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for found in findings {
+            let rule = found.finding.rule;
+            let same = groups.iter_mut().find(|group| group.worst.spot.span.overlaps(found.spot.span));
+            match same {
+                Some(group) if group.worst.finding.rule == rule || group.also.contains(&rule) => {}
+                Some(group) => group.also.push(rule),
+                None => groups.push(Group { field, number, worst: found, also: Vec::new() }),
+            }
+        }
+        all.append(&mut groups);
+    }
+    all
+}
+
+/// What counts when not all findings are shown. Of equal ones the hidden, then the sure.
+fn rank(found: &Found) -> (Severity, bool, u32) {
+    // Scores are positive, so their bits are in their order.
+    (found.finding.severity, found.finding.hidden, found.finding.score.max(0.0).to_bits())
+}
+
+fn shown(group: &Group<'_>, marking: Marking) -> String {
+    let Group { field, worst: found, .. } = group;
+    let finding = &found.finding;
+    let mut how = vec![finding.severity.as_str().to_owned()];
+    if finding.hidden {
+        how.push("hidden".to_owned());
+    }
+    if !finding.steps.is_empty() {
+        let steps: Vec<&str> = finding.steps.iter().copied().map(Step::as_str).collect();
+        how.push(format!("read as {}", steps.join(", then ")));
+    }
+    let about = format!("{} ({})", finding.kind.in_words(), how.join(", "));
+    let mut out = format!("  {}  {}: {about}\n", styled(DIM, &place(field, &found.spot)), styled(BLUE, finding.rule));
+    out.push_str(&excerpt(found, marking));
+    if !group.also.is_empty() {
+        out.push_str(&format!("    {} {}\n", styled(DIM, "also"), group.also.join(", ")));
+    }
+    out
+}
+
+/// `line 3, column 14`, and of what.
+fn place(field: &ExaminedField, spot: &Spot) -> String {
+    let Spot { line, column, within, .. } = *spot;
+    match within {
+        Within::File if field.name.is_empty() => format!("line {line}, column {column}"),
+        Within::File => format!("line {line}, column {column} ({})", field.name),
+        Within::Field => format!("{}, line {line}, column {column}", text_name(field)),
+    }
+}
+
+fn text_name(field: &ExaminedField) -> &str {
+    if field.name.is_empty() { "the text" } else { &field.name }
+}
+
+fn excerpt(found: &Found, marking: Marking) -> String {
+    let line = found.spot.line.to_string();
+    let margin = " ".repeat(line.len());
+    let [before, within, after] = found.excerpt.clipped.map(|clipped| if clipped { "…" } else { "" });
+    let before = format!("{before}{}", show::terminal(&found.excerpt.before));
+    let marked = format!("{}{within}", show::terminal(&found.excerpt.marked));
+    let after = format!("{}{after}", show::terminal(&found.excerpt.after));
+    match marking {
+        Marking::Colour => {
+            let style = RED.underline();
+            format!("    {} {before}{}{after}\n", styled(DIM, &format!("{line} |")), styled(style, &marked))
+        }
+        Marking::Carets => {
+            let indent = " ".repeat(before.chars().count());
+            let carets = "^".repeat(marked.chars().count().max(1));
+            let code = format!("    {line} | {before}{marked}{after}");
+            format!("{}\n    {margin} | {indent}{carets}\n", code.trim_end())
+        }
+    }
+}
+
+fn not_looked_at(file: &Examined) -> String {
+    let mut lines: Vec<String> = file.gaps.iter().map(gap).collect();
+    for field in &file.fields {
+        for (spot, reason) in &field.unread {
+            lines.push(format!("not looked at: {}: {reason}", place(field, spot)));
+        }
+    }
+    let more = lines.len().saturating_sub(MAX_GAPS);
+    let mut out: String = lines.iter().take(MAX_GAPS).map(|line| format!("  {}\n", styled(YELLOW, line))).collect();
+    if more > 0 {
+        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+    }
+    out
+}
+
+fn gap(gap: &Gap) -> String {
+    let what = match gap.reason {
+        GapReason::TooLong | GapReason::TooMany | GapReason::NotText => "not looked at",
+        _ => "not read as it was meant",
+    };
+    let field = if gap.field.is_empty() { String::new() } else { format!("{}: ", gap.field) };
+    format!("{what}: {field}{}", gap.about)
+}
+
+/// One line about several files.
+pub(super) fn summary(verdicts: &[Verdict], unreadable: usize) -> String {
+    let all = verdicts.len().saturating_add(unreadable);
+    let mut counts: Vec<String> = Verdict::ALL
+        .iter()
+        .rev()
+        .map(|verdict| (verdict, verdicts.iter().filter(|other| *other == verdict).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(verdict, count)| format!("{} {}", grouped(count), styled(style(*verdict), verdict.as_str())))
+        .collect();
+    if unreadable > 0 {
+        counts.push(format!("{} {}", grouped(unreadable), styled(RED, "could not be read")));
+    }
+    format!("{} files: {}\n", grouped(all), counts.join(", "))
+}
+
+/// What is left of a text: exactly, unless a terminal has to show it.
+pub(super) fn cut_text(text: &Untrusted<String>) -> String {
+    let exact = show::json(text);
+    let exact = exact.as_str().unwrap_or_default();
+    if std::io::stdout().is_terminal() {
+        exact.lines().map(|line| format!("{}\n", show::terminal_str(line))).collect()
+    } else {
+        exact.to_owned()
+    }
+}
+
+/// What was cut out of a file that is one text.
+pub(super) fn cut_account(file: &Examined, field: &ExaminedField) -> String {
+    let name = show::terminal_str(&file.path);
+    let mut out = format!("{}: {}", styled(BOLD, name.as_str()), styled(style(file.verdict), file.verdict.as_str()));
+    if let Some(cut) = &field.cut {
+        let places = match cut.removed.len() {
+            1 => "1 place".to_owned(),
+            count => format!("{} places", grouped(count)),
+        };
+        let left = format!("{:.0} % is left", cut.content_preserved_ratio * 100.0);
+        let verdict = styled(style(cut.verdict), cut.verdict.as_str());
+        out.push_str(&match (&cut.text, cut.removed.is_empty()) {
+            (None, _) => ", and can't be cut out; all of the text stays out".to_owned(),
+            (Some(_), true) => ", nothing to cut out".to_owned(),
+            (Some(_), false) => format!(", cut out at {places}; {left}, which is {verdict}"),
+        });
+    }
+    out.push('\n');
+    out.push_str(&not_looked_at(file));
+    out
+}
+
+pub(super) const fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Allow => GREEN,
+        Verdict::Flag => YELLOW,
+        Verdict::Quarantine | Verdict::Block => RED,
+    }
+}

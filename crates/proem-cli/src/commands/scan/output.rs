@@ -1,0 +1,252 @@
+//! What `proem scan --json` prints.
+
+use proem_guard::show;
+use proem_guard::{Cut, Step, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::examine::{Examined, ExaminedField, Found, Spot, Within};
+use crate::failure::Failure;
+
+/// The answer of `proem scan --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::commands) struct Output {
+    /// The worst of all files: `allow`, `flag`, `quarantine` or `block`. A file that could not be
+    /// read counts as `flag`.
+    verdict: &'static str,
+    /// Each file that was read, in the order given.
+    files: Vec<FileOut>,
+    /// Each file that could not be read.
+    unreadable: Vec<UnreadableOut>,
+}
+
+/// One file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FileOut {
+    /// Its name as it was given; `-` is standard input.
+    path: String,
+    /// What it was read as: `text`, `markdown`, `html`, `mail` or `json`.
+    kind: &'static str,
+    /// The worst of its fields; at least `flag` if something was not looked at.
+    verdict: &'static str,
+    /// The highest of its fields: 0 to 1, 0.5 is where one harmless text in a hundred lies above.
+    score: f64,
+    /// How many fields stay out of a prompt: those with `quarantine` or `block`.
+    filtered_count: usize,
+    /// How many fields were looked at.
+    field_count: usize,
+    /// The fields with something to say about; all of them with `--cut`.
+    fields: Vec<FieldOut>,
+    /// What was not read, or not as it stands.
+    gaps: Vec<GapOut>,
+}
+
+/// One text of a file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FieldOut {
+    /// What it is: `subject`, `body[0]`, a JSON pointer; empty if the file is one text.
+    name: String,
+    /// What becomes of it.
+    verdict: &'static str,
+    /// Suspicion, 0 to 1.
+    score: f64,
+    /// What was found, by place.
+    findings: Vec<FindingOut>,
+    /// What of it was not looked at.
+    unread: Vec<UnreadOut>,
+    /// With `--cut`: what is left of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<CutOut>,
+}
+
+/// One thing that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FindingOut {
+    /// What it is: `override`, `exfiltration`, `learned` …
+    kind: &'static str,
+    /// The rule that found it.
+    rule: &'static str,
+    /// Where in the field.
+    #[serde(flatten)]
+    place: PlaceOut,
+    /// How it was made readable, outermost step first; empty for what a model reads.
+    view: Vec<&'static str>,
+    /// Whether it was hidden on purpose.
+    hidden: bool,
+    /// `low`, `medium`, `high` or `critical`.
+    severity: &'static str,
+    /// How sure the rule is, 0 to 1.
+    score: f64,
+    /// The text there, exactly.
+    #[schemars(with = "String")]
+    text: Json,
+}
+
+/// A place.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PlaceOut {
+    /// Bytes of the field's text in UTF-8.
+    span: SpanOut,
+    /// The line, from 1.
+    line: usize,
+    /// The column in characters, from 1.
+    column: usize,
+    /// What line and column are counted in: `file`, or `field` if the field stands in the file in
+    /// another form.
+    within: &'static str,
+}
+
+/// A half-open range of byte offsets.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SpanOut {
+    /// The first byte.
+    start: usize,
+    /// The byte after the last.
+    end: usize,
+}
+
+/// A part of a field that was not looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct UnreadOut {
+    #[serde(flatten)]
+    place: PlaceOut,
+    /// Why.
+    reason: String,
+}
+
+/// A field without its attacks.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CutOut {
+    /// What may be read, with `[removed]` where something was cut out; null if all of it stays out.
+    #[schemars(with = "Option<String>")]
+    text: Json,
+    /// What becomes of what is left.
+    verdict: &'static str,
+    /// How much is left, 0 to 1.
+    content_preserved_ratio: f64,
+}
+
+/// Something that was not read, or not as it stands.
+#[derive(Debug, Serialize, JsonSchema)]
+struct GapOut {
+    /// `too-long`, `too-many`, `too-deep`, `not-text`, `unknown`, `replaced` or `malformed`.
+    reason: &'static str,
+    /// The field; empty for the whole file.
+    field: String,
+    /// What exactly.
+    about: String,
+}
+
+/// A file that could not be read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct UnreadableOut {
+    /// Its name as it was given.
+    path: String,
+    /// Why.
+    why: String,
+}
+
+impl Output {
+    /// The answer about these files.
+    pub(super) fn new(files: &[Examined], unreadable: &[(String, String)], worst: Verdict) -> Self {
+        let unreadable = unreadable.iter().map(|(path, why)| UnreadableOut { path: path.clone(), why: why.clone() });
+        Self {
+            verdict: worst.as_str(),
+            files: files.iter().map(FileOut::new).collect(),
+            unreadable: unreadable.collect(),
+        }
+    }
+
+    /// As JSON.
+    pub(super) fn to_json(&self) -> Result<Json, Failure> {
+        serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))
+    }
+}
+
+impl FileOut {
+    fn new(file: &Examined) -> Self {
+        let gap = |gap: &proem_runtime::readers::Gap| GapOut {
+            reason: gap.reason.as_str(),
+            field: gap.field.clone(),
+            about: gap.about.clone(),
+        };
+        Self {
+            path: file.path.clone(),
+            kind: file.kind.as_str(),
+            verdict: file.verdict.as_str(),
+            score: rounded(file.score),
+            filtered_count: file.filtered_count,
+            field_count: file.field_count,
+            fields: file.fields.iter().map(FieldOut::new).collect(),
+            gaps: file.gaps.iter().map(gap).collect(),
+        }
+    }
+}
+
+impl FieldOut {
+    fn new(field: &ExaminedField) -> Self {
+        Self {
+            name: field.name.clone(),
+            verdict: field.verdict.as_str(),
+            score: rounded(field.score),
+            findings: field.findings.iter().map(FindingOut::new).collect(),
+            unread: field.unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
+            cut: field.cut.as_ref().map(CutOut::new),
+        }
+    }
+}
+
+impl FindingOut {
+    pub(super) fn new(found: &Found) -> Self {
+        let finding = &found.finding;
+        Self {
+            kind: finding.kind.as_str(),
+            rule: finding.rule,
+            place: PlaceOut::new(&found.spot),
+            view: finding.steps.iter().copied().map(Step::as_str).collect(),
+            hidden: finding.hidden,
+            severity: finding.severity.as_str(),
+            score: rounded(f64::from(finding.score)),
+            text: show::json(&found.text),
+        }
+    }
+}
+
+impl UnreadOut {
+    pub(super) const fn new(spot: &Spot, reason: String) -> Self {
+        Self { place: PlaceOut::new(spot), reason }
+    }
+}
+
+impl PlaceOut {
+    const fn new(spot: &Spot) -> Self {
+        let span = SpanOut { start: spot.span.start, end: spot.span.end };
+        let within = match spot.within {
+            Within::File => "file",
+            Within::Field => "field",
+        };
+        Self { span, line: spot.line, column: spot.column, within }
+    }
+}
+
+impl CutOut {
+    fn new(cut: &Cut) -> Self {
+        Self {
+            text: cut.text.as_ref().map_or(Json::Null, show::json),
+            verdict: cut.verdict.as_str(),
+            content_preserved_ratio: rounded(cut.content_preserved_ratio),
+        }
+    }
+}
+
+/// Six decimals: more would be noise of the last bits.
+pub(super) fn rounded(score: f64) -> f64 {
+    (score * 1e6).round() / 1e6
+}

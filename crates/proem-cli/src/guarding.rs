@@ -1,0 +1,84 @@
+//! The guard as this user configured it.
+//!
+//! In the user's configuration folder, `guard/verdicts.tsv` stands in for the table of verdicts and
+//! `guard/calibration.json` moves the flag point. A project's files can't do either (T2).
+
+use std::path::{Path, PathBuf};
+
+use proem_engine::catalogue::{Catalogue, Kind};
+use proem_guard::calibrate::{Calibration, stage};
+use proem_guard::{Guard, Policy, Tool};
+
+use crate::failure::Failure;
+use crate::places::Places;
+
+/// The guard, its policy, and what the user should know about them.
+#[derive(Debug)]
+pub(crate) struct Guarding {
+    /// The scanners.
+    pub(crate) guard: Guard,
+    /// What becomes of what they find.
+    pub(crate) policy: Policy,
+    /// What was not used, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Guarding {
+    /// The guard for an agent with these tools.
+    pub(crate) fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+        let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
+        let mut notes = Vec::new();
+        let guard = match read(&calibration_file(places))? {
+            None => guard,
+            Some(text) => match Calibration::read(&text).and_then(|calibration| stage(&guard, &calibration)) {
+                Ok(stage) => guard.with_stage(stage),
+                Err(problem) => {
+                    notes.push(not_used(places, &problem));
+                    guard
+                }
+            },
+        };
+        let file = verdicts_file(places);
+        let policy = match read(&file)? {
+            // A table that can't be read fails closed: nobody knows what it was to allow.
+            Some(text) => {
+                Policy::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?
+            }
+            None => Policy::shipped().map_err(|error| Failure::bug("the guard's own data are damaged", error))?,
+        };
+        Ok(Self { guard, policy, notes })
+    }
+}
+
+/// The tools of a catalogue, by name. Their descriptions are from outside and teach the guard
+/// nothing.
+pub(crate) fn tools(catalogue: &Catalogue) -> Vec<Tool> {
+    let entries = catalogue.entries().iter().filter(|entry| entry.kind() == Kind::Tool);
+    let tool = |name: &str| Tool { name: name.to_owned(), words: vec![name.replace(['_', '-'], " ")] };
+    entries.map(|entry| tool(entry.name().as_str())).collect()
+}
+
+/// Where a calibration is kept.
+pub(crate) fn calibration_file(places: &Places) -> PathBuf {
+    places.config.join("guard").join("calibration.json")
+}
+
+fn verdicts_file(places: &Places) -> PathBuf {
+    places.config.join("guard").join("verdicts.tsv")
+}
+
+fn not_used(places: &Places, problem: &str) -> String {
+    format!(
+        "{} is not used: {problem}; make a new one with `proem scan --calibrate`",
+        calibration_file(places).display()
+    )
+}
+
+/// The file's text; `None` if there is no such file.
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::outside(format!("could not read {}: {error}", path.display()))),
+    }
+}

@@ -1,0 +1,340 @@
+//! What an action may say and name, decided without a model.
+//!
+//! A model that obeys an attacker can write anything into an answer. These rules say what of it may
+//! go out: [`check`] compares an action with allowlists, with the texts that its request was built
+//! from, and with the prompt, and returns every failure at once. It knows no prompt, model or schema.
+//!
+//! - An effectful value (recipient, host, web address, amount, id, number) has to stand as a whole
+//!   token, in its canonical form, in a trusted text or an [`Allowlist`]. One that stands nowhere
+//!   fails like one that stands only in text from outside.
+//! - Running text is searched for all of these, in the text and in what it says decoded.
+//! - No field repeats the prompt or holds its [`Canary`].
+//! - What a model says about its own action may only make code stricter: [`tighten()`].
+//!
+//! Invariants: a failure holds text of the answer only as [`Untrusted`]; the result doesn't depend
+//! on the order of fields, evidence or lists; what is too large or too deep to look at fails; the
+//! cost is linear in the sum of all texts (times the logarithm of the number of values in them).
+//! The concepts page `docs/concepts/checks.md` says what each rule can't promise.
+
+mod allow;
+mod amount;
+mod canary;
+mod entity;
+mod evidence;
+mod extract;
+mod host;
+mod judge;
+mod leak;
+mod mail;
+mod number;
+mod readings;
+mod rule;
+mod tighten;
+mod url;
+
+pub use self::{
+    allow::{Allowlist, Entry, NotCanonical},
+    canary::Canary,
+    rule::{Kind, Lack, Rule},
+    tighten::{Approval, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
+};
+
+use self::{
+    evidence::Index,
+    judge::{Found, Grounds},
+    leak::{Letters, Secret, Shared},
+    readings::{Readings, readings},
+};
+use crate::untrusted::Untrusted;
+use alloc::{string::String, vec::Vec};
+use proem_text::{Audience, Label, Span, normalise};
+
+/// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
+pub const MAX_FIELD: usize = 256 << 10;
+
+/// The most fields of one action.
+pub const MAX_FIELDS: usize = 1_024;
+
+/// The path under which failures of the action's name stand.
+pub const ACTION: &str = "$action";
+
+/// The most bytes of a value that a failure carries.
+const MAX_EXCERPT: usize = 80;
+
+/// The letters of a canary that are enough to recognise it: 48 bits, which no text has by chance.
+const CANARY_PART: usize = 12;
+
+/// What a model wants done.
+#[derive(Debug, Clone, Copy)]
+pub struct Action<'a> {
+    /// The action's name.
+    pub name: &'a Untrusted<String>,
+    /// Every value that goes out with it.
+    pub fields: &'a [Field<'a>],
+}
+
+/// One value of an action.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'a> {
+    /// Where it stands, in words of the schema, such as `to[0]`.
+    pub path: &'a str,
+    /// What it means.
+    pub role: Role,
+    /// What the model wrote.
+    pub value: &'a Untrusted<String>,
+}
+
+/// What a field means, which says what its value must be found for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// One mail address, with a display name or without, or a handle.
+    Recipient,
+    /// One host, with a port or without.
+    Host,
+    /// One web address.
+    Url,
+    /// One amount of money with its currency. Where a schema has two fields, join them into one.
+    Amount,
+    /// One id.
+    Id(Case),
+    /// One phone or account number.
+    Number,
+    /// Text that people read.
+    FreeText(FreeText),
+    /// A number or a member of a closed list, as the schema makes sure. It mustn't leak the prompt.
+    Plain,
+}
+
+/// Whether ids that differ in case are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// They are different.
+    Exact,
+    /// They are the same, for ASCII letters.
+    Folded,
+}
+
+/// Text that people read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeText {
+    /// The widest circle that will read it.
+    pub audience: Audience,
+    /// Whether amounts, phone and account numbers need provenance too.
+    pub figures: Figures,
+}
+
+/// Whether figures in a running text need provenance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figures {
+    /// Amounts, phone and account numbers have to be found like addresses.
+    Checked,
+    /// They may say anything.
+    Ignored,
+}
+
+/// A trusted stretch of a text, which vouches for the values in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The name of the text, for reports.
+    pub name: &'a str,
+    /// The whole text, so that a value that goes on outside the stretch is not found in it.
+    pub text: &'a str,
+    /// The trusted stretch, in bytes.
+    pub span: Span,
+}
+
+impl<'a> Evidence<'a> {
+    /// A text that is trusted as a whole.
+    #[must_use]
+    pub const fn whole(name: &'a str, text: &'a str) -> Self {
+        Self { name, text, span: Span { start: 0, end: text.len() } }
+    }
+}
+
+/// A text from outside. It vouches for nothing; a failure says when the value stands in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Outside<'a> {
+    /// The name of the text, for reports.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a Untrusted<String>,
+}
+
+/// What an action is compared with.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The names of the actions that exist, exactly as they are spelled.
+    pub actions: &'a [&'a str],
+    /// The names of those that are never taken, in any case and with any separators. They win.
+    pub denied: &'a [&'a str],
+    /// What may be named although no trusted text does.
+    pub allow: &'a Allowlist,
+    /// What the request was built from and a person stands for.
+    pub trusted: &'a [Evidence<'a>],
+    /// What the request was built from and came from outside.
+    pub untrusted: &'a [Outside<'a>],
+    /// The label of the request: the join of those of all its sections.
+    pub request: &'a Label,
+    /// What must not come out.
+    pub prompt: Prompt<'a>,
+}
+
+/// A prompt whose words must not come out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Prompt<'a> {
+    /// The system prompt.
+    pub text: &'a str,
+    /// The token in it that gives it away.
+    pub canary: Option<&'a Canary>,
+    /// Texts that anybody may repeat although the prompt has them too, such as the user's own task.
+    /// The texts from outside are among them anyway: who wrote them knows them.
+    pub quotable: &'a [&'a str],
+}
+
+/// A place in a text that the request was built from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sighting {
+    /// The name of the text.
+    pub name: String,
+    /// Where, in bytes.
+    pub span: Span,
+}
+
+/// One rule that an action breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The rule.
+    pub rule: Rule,
+    /// The path of the field, as given, or [`ACTION`].
+    pub field: String,
+    /// Where, in bytes of the field's value.
+    pub span: Span,
+    /// What stands there, at most 80 bytes of it.
+    pub excerpt: Untrusted<String>,
+    /// Where else the value stands, for one that only text from outside has.
+    pub seen: Option<Sighting>,
+}
+
+impl Failure {
+    /// What the rule expects instead.
+    #[must_use]
+    pub const fn expectation(&self) -> &'static str {
+        self.rule.expectation()
+    }
+}
+
+/// What [`check`] found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Checked {
+    /// Every failure once, by field, place and rule.
+    pub failures: Vec<Failure>,
+}
+
+impl Checked {
+    /// Whether no rule is broken.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// Compares an action with the rules; every failure at once.
+pub fn check(action: &Action<'_>, rules: &Rules<'_>) -> Checked {
+    let grounds = Grounds { rules, trusted: Index::trusted(rules.trusted), outside: Index::outside(rules.untrusted) };
+    let outside = rules.untrusted.iter().map(|outside| outside.text.value().as_str());
+    let prompt = Secret::prompt(rules.prompt.text, rules.prompt.quotable.iter().copied().chain(outside));
+    let canary = Secret::token(rules.prompt.canary.map_or("", Canary::as_str), CANARY_PART);
+
+    let mut failures = Vec::new();
+    name(action.name, rules, &mut failures);
+    if action.fields.len() > MAX_FIELDS {
+        failures.push(fail((Rule::TooLarge, Span::default(), None), ACTION, action.name));
+    }
+    let mut leaks: Vec<(&Field<'_>, Shared)> = Vec::new();
+    for field in action.fields.iter().take(MAX_FIELDS) {
+        let value = field.value.value();
+        let whole = Span::new(0, value.len());
+        if value.len() > MAX_FIELD {
+            failures.push(fail((Rule::TooLarge, whole, None), field.path, field.value));
+            continue;
+        }
+        let readings = readings(value);
+        let mut found = grounds.field(field.role, value, field.value.label(), &readings);
+        if !readings.complete {
+            found.push((Rule::TooDeep, whole, None));
+        }
+        let (mut of_prompt, mut of_canary) = (Shared::default(), Shared::default());
+        compare(value, &readings, [(&prompt, &mut of_prompt), (&canary, &mut of_canary)]);
+        found.extend(of_canary.iter().map(|run| (Rule::CanaryLeak, run.span, None)));
+        failures.extend(found.into_iter().map(|found| fail(found, field.path, field.value)));
+        leaks.push((field, of_prompt));
+    }
+    failures.extend(leaked(&prompt, &leaks));
+
+    let order = |failure: &Failure| (failure.field.clone(), failure.span, failure.rule);
+    failures.sort_by_cached_key(|failure| (order(failure), failure.excerpt.value().clone(), failure.seen.clone()));
+    failures.dedup_by(|a, b| order(a) == order(b));
+    Checked { failures }
+}
+
+/// The action's name: denied before allowed, unknown refused.
+fn name(name: &Untrusted<String>, rules: &Rules<'_>, failures: &mut Vec<Failure>) {
+    let text = name.value();
+    let fold = |name: &str| -> String {
+        normalise(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let whole = Span::new(0, text.len());
+    if text.len() <= MAX_EXCERPT.saturating_mul(4) && rules.denied.iter().any(|denied| fold(denied) == fold(text)) {
+        failures.push(fail((Rule::ActionDenied, whole, None), ACTION, name));
+    } else if !rules.actions.contains(&text.as_str()) {
+        failures.push(fail((Rule::ActionUnknown, whole, None), ACTION, name));
+    }
+}
+
+/// What a value and its readings have in common with each secret.
+fn compare(value: &str, readings: &Readings, secrets: [(&Secret, &mut Shared); 2]) {
+    let letters = Letters::of(value);
+    let decoded: Vec<Letters> = readings.decoded.iter().map(|reading| Letters::of(&reading.text)).collect();
+    for (secret, shared) in secrets {
+        secret.compare(&letters, None, shared);
+        for (letters, reading) in decoded.iter().zip(&readings.decoded) {
+            secret.compare(letters, Some(reading), shared);
+        }
+    }
+}
+
+/// Runs of the prompt that are long enough, or all runs if there are many in all fields together.
+fn leaked(prompt: &Secret, leaks: &[(&Field<'_>, Shared)]) -> Vec<Failure> {
+    let many = leak::letters(leaks.iter().flat_map(|(_, shared)| shared)) >= leak::MANY_LETTERS;
+    let mut failures = Vec::new();
+    for (field, shared) in leaks {
+        let mut runs: Vec<Span> = shared.iter().filter(|run| many || prompt.is_leak(run)).map(|run| run.span).collect();
+        runs.sort_unstable();
+        let mut merged: Vec<Span> = Vec::new();
+        for run in runs {
+            match merged.last_mut() {
+                Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
+                _ => merged.push(run),
+            }
+        }
+        failures.extend(merged.into_iter().map(|span| fail((Rule::PromptLeak, span, None), field.path, field.value)));
+    }
+    failures
+}
+
+fn fail((rule, span, seen): Found, path: &str, value: &Untrusted<String>) -> Failure {
+    let text = value.value();
+    let mut end = span.end.min(span.start.saturating_add(MAX_EXCERPT)).min(text.len());
+    while !text.is_char_boundary(end) {
+        end = end.saturating_sub(1);
+    }
+    let excerpt = text.get(span.start..end).unwrap_or_default();
+    let excerpt = Untrusted::new(String::from(excerpt), value.label().clone());
+    Failure { rule, field: String::from(path), span, excerpt, seen }
+}
+
+/// The example on the concepts page runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/checks.md")]
+struct Page;

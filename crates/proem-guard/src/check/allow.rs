@@ -1,0 +1,146 @@
+//! What an action may name although no trusted text does.
+
+use super::{amount, host, mail, number, rule::Kind, url};
+use alloc::{collections::BTreeSet, string::String, vec::Vec};
+use core::fmt;
+
+/// What an entry of an [`Allowlist`] stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// A mail address or a handle.
+    Recipient,
+    /// Every address at exactly this domain.
+    MailDomain,
+    /// A host, and its front page.
+    Host,
+    /// Exactly this web address.
+    Url,
+    /// Every path below this web address, which ends with `/`; without query, fragment and
+    /// percent-encoding.
+    UrlPrefix,
+    /// An amount of money.
+    Amount,
+    /// An id.
+    Id,
+    /// The number of a phone or an account.
+    Number,
+}
+
+/// An entry without a canonical form, which could never match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotCanonical(Entry);
+
+impl fmt::Display for NotCanonical {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wanted = match self.0 {
+            Entry::Recipient => "one plain address or handle, as in `name@example.org`",
+            Entry::MailDomain => "a plain domain, as in `example.org`",
+            Entry::Host => "a plain host, as in `example.org`",
+            Entry::Url => "a plain address, as in `https://example.org/path`",
+            Entry::UrlPrefix => "an address that ends with `/`, as in `https://example.org/path/`",
+            Entry::Amount => "a currency and digits, as in `EUR 1200.50`",
+            Entry::Id => "letters, digits and `-_.:/`",
+            Entry::Number => "digits, as in `+49 30 1234567`",
+        };
+        write!(f, "this entry of an allowlist matches nothing; write {wanted}")
+    }
+}
+
+impl core::error::Error for NotCanonical {}
+
+/// Values that an action may name, in their canonical forms.
+#[derive(Debug, Clone, Default)]
+pub struct Allowlist {
+    values: BTreeSet<(Kind, String)>,
+    domains: BTreeSet<String>,
+    prefixes: Vec<url::Url>,
+}
+
+impl Allowlist {
+    /// Nothing is allowed.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { values: BTreeSet::new(), domains: BTreeSet::new(), prefixes: Vec::new() }
+    }
+
+    /// Allows one more value.
+    ///
+    /// # Errors
+    ///
+    /// [`NotCanonical`] if the text isn't a value of the kind; the list stays as it was.
+    pub fn allow(&mut self, entry: Entry, text: &str) -> Result<(), NotCanonical> {
+        self.try_allow(entry, text).ok_or(NotCanonical(entry))
+    }
+
+    fn try_allow(&mut self, entry: Entry, text: &str) -> Option<()> {
+        let kind = match entry {
+            Entry::MailDomain => {
+                self.domains.insert(host::domain(text)?);
+                return Some(());
+            }
+            Entry::UrlPrefix => {
+                let url::Parsed::Url(url) = url::parse(text) else { return None };
+                let is_prefix = !url.scheme.is_empty() && url.rest.ends_with('/') && url.is_plain_path();
+                return is_prefix.then(|| self.prefixes.push(url));
+            }
+            Entry::Recipient => Kind::Recipient,
+            Entry::Host => Kind::Host,
+            Entry::Url => Kind::Url,
+            Entry::Amount => Kind::Amount,
+            Entry::Id => Kind::Id,
+            Entry::Number => Kind::Number,
+        };
+        // A web address vouches for itself only, not for its host.
+        let listed = if kind == Kind::Url { 1 } else { usize::MAX };
+        self.values.extend(forms(kind, text)?.into_iter().take(listed));
+        Some(())
+    }
+
+    /// Whether one of the canonical forms is listed.
+    pub(super) fn has(&self, kind: Kind, form: &str) -> bool {
+        self.values.contains(&(kind, String::from(form)))
+    }
+
+    /// Whether every address at the address's domain is allowed.
+    pub(super) fn has_domain_of(&self, address: &str) -> bool {
+        address.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && self.domains.contains(domain))
+    }
+
+    /// Whether the address is below an allowed one.
+    pub(super) fn has_prefix_of(&self, url: &url::Url) -> bool {
+        url.is_plain_path()
+            && self.prefixes.iter().any(|prefix| {
+                prefix.scheme == url.scheme && prefix.place == url.place && url.rest.starts_with(&prefix.rest)
+            })
+    }
+}
+
+/// What a text vouches for that names a value: its canonical form, and what is part of it.
+pub(super) fn forms(kind: Kind, text: &str) -> Option<Vec<(Kind, String)>> {
+    let one = |form: Option<String>| form.map(|form| Vec::from([(kind, form)]));
+    match kind {
+        Kind::Recipient => one(mail::recipient(text)),
+        Kind::Amount => one(amount::amount(text)),
+        Kind::Number => one(number::number(text)),
+        Kind::Id => number::id(text).map(|id| {
+            let folded = folded_id(id);
+            Vec::from([(kind, String::from(id)), (kind, folded)])
+        }),
+        Kind::Host => {
+            let place = host::host_port(text)?;
+            let page = url::Url { scheme: "", place: place.clone(), rest: String::from("/") };
+            Some(Vec::from([(kind, place.text()), (Kind::Url, page.text())]))
+        }
+        Kind::Url => {
+            let url::Parsed::Url(url) = url::parse(text) else { return None };
+            Some(Vec::from([(kind, url.text()), (Kind::Host, url.place.text())]))
+        }
+    }
+}
+
+/// An id that may be written in any case. The blank keeps it apart from ids as written.
+pub(super) fn folded_id(id: &str) -> String {
+    let mut folded = String::from(" ");
+    folded.push_str(&id.to_ascii_lowercase());
+    folded
+}

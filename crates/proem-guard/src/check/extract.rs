@@ -1,0 +1,71 @@
+//! The addresses, hosts and web addresses that a reader of a text could follow, and the amounts and
+//! numbers in it.
+//!
+//! Generous on purpose: it finds too much rather than too little, and [`super::Kind`]'s canonical
+//! forms decide strictly what each find is worth. Linear: what was read isn't read again, and what
+//! is looked at ahead has a bound.
+
+mod figures;
+mod link;
+mod plain;
+
+use super::Kind;
+use alloc::{borrow::Cow, vec::Vec};
+use proem_text::Span;
+
+/// The most tokens in one text.
+pub(super) const MAX_TOKENS: usize = 4_096;
+/// The most bytes of a link's destination that are read.
+const MAX_LINK: usize = 2_048;
+
+/// One find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) span: Span,
+    /// As it is followed: in a link's destination without tabs and line breaks.
+    pub(super) text: Cow<'a, str>,
+}
+
+/// Everything in one text.
+#[derive(Debug, Default)]
+pub(super) struct Tokens<'a> {
+    pub(super) found: Vec<Token<'a>>,
+    /// Whether there were more than [`MAX_TOKENS`].
+    pub(super) too_many: bool,
+}
+
+impl<'a> Tokens<'a> {
+    fn push(&mut self, kind: Kind, span: Span, text: impl Into<Cow<'a, str>>) {
+        if self.found.len() >= MAX_TOKENS {
+            self.too_many = true;
+        } else {
+            self.found.push(Token { kind, span, text: text.into() });
+        }
+    }
+}
+
+/// What stands in running text, the larger find where one contains another.
+///
+/// `min_digits` is how many digits make a phone or account number.
+pub(super) fn running(text: &str, min_digits: usize) -> Tokens<'_> {
+    let mut tokens = Tokens::default();
+    plain::addresses(text, &mut tokens);
+    figures::figures(text, min_digits, &mut tokens);
+    tokens
+}
+
+/// The addresses in running text and the destinations of links in Markdown and HTML.
+pub(super) fn addresses(text: &str) -> Tokens<'_> {
+    let mut tokens = Tokens::default();
+    plain::addresses(text, &mut tokens);
+    link::destinations(text, &mut tokens);
+    tokens
+}
+
+/// The amounts and phone and account numbers.
+pub(super) fn figures(text: &str, min_digits: usize) -> Tokens<'_> {
+    let mut tokens = Tokens::default();
+    figures::figures(text, min_digits, &mut tokens);
+    tokens
+}

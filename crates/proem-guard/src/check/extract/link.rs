@@ -1,0 +1,188 @@
+//! Destinations of links: Markdown's inline links, images and reference definitions, HTML's
+//! attributes, CSS's `url(…)`.
+//!
+//! Where a destination starts is recognised without parsing what is around it, so that no broken
+//! markup before it can hide it.
+
+use super::{MAX_LINK, MAX_TOKENS, Tokens, plain};
+use crate::check::Kind;
+use alloc::string::String;
+use proem_text::Span;
+
+/// Attributes that hold an address, styles with addresses, or a refresh (HTML Standard, index of
+/// attributes; the rest are old or SVG's).
+const ATTRIBUTES: [&str; 19] = [
+    "action",
+    "archive",
+    "background",
+    "cite",
+    "classid",
+    "codebase",
+    "data",
+    "data-src",
+    "dynsrc",
+    "formaction",
+    "href",
+    "icon",
+    "longdesc",
+    "lowsrc",
+    "manifest",
+    "ping",
+    "poster",
+    "profile",
+    "src",
+];
+const MIXED_ATTRIBUTES: [&str; 5] = ["content", "imagesrcset", "srcdoc", "srcset", "style"];
+
+/// Mentions that reach many people at once, in Slack's messages.
+const BROADCASTS: [&str; 4] = ["!channel", "!here", "!everyone", "!subteam"];
+
+/// Adds every destination that leads somewhere else.
+pub(super) fn destinations<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+    let mut seen = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        let opening = match byte {
+            b'(' if ends_with(text, at, "]") || ends_with(text, at, "url") => Opening::Bracket,
+            b':' if ends_with(text, at, "]") => Opening::Definition,
+            b'=' => match attribute(text, at) {
+                Some(opening) => opening,
+                None => continue,
+            },
+            b'<' => Opening::Tag,
+            b'|' | b'[' | b'!' if is_share(text, at) => Opening::Wiki,
+            _ => continue,
+        };
+        let start = at.saturating_add(1);
+        let start = if opening == Opening::Tag { start } else { skip_blank(text, start) };
+        let span = destination(text, start, opening);
+        if span.is_empty() {
+            continue;
+        }
+        // What stands in `<…>` ends at the next `<`, so it is read once at most.
+        seen = seen.saturating_add(usize::from(opening != Opening::Tag));
+        if seen > MAX_TOKENS {
+            tokens.too_many = true;
+            return;
+        }
+        read(text, span, opening, tokens);
+    }
+}
+
+/// What a destination stands behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// `](` or `url(`.
+    Bracket,
+    /// `]:`
+    Definition,
+    /// `href=` and its like.
+    Attribute,
+    /// `style=` and its like, which hold more than an address.
+    Mixed,
+    /// `<`
+    Tag,
+    /// `[text|`, `[` or `!` of wikis, before two slashes.
+    Wiki,
+}
+
+/// Whether two slashes of either kind follow.
+fn is_share(text: &str, at: usize) -> bool {
+    let next = |ahead: usize| text.as_bytes().get(at.saturating_add(ahead));
+    matches!((next(1), next(2)), (Some(b'/' | b'\\'), Some(b'/' | b'\\')))
+}
+
+fn ends_with(text: &str, at: usize, what: &str) -> bool {
+    at.checked_sub(what.len()).and_then(|start| text.get(start..at)).is_some_and(|end| end.eq_ignore_ascii_case(what))
+}
+
+/// Where the next character stands that isn't blank; at most 64 bytes ahead.
+fn skip_blank(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    let blank = rest.iter().take(64).take_while(|byte| **byte <= b' ').count();
+    at.saturating_add(blank)
+}
+
+/// The known attribute whose name stands before the `=`.
+fn attribute(text: &str, at: usize) -> Option<Opening> {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    let blank = before.iter().rev().take(16).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let end = at.saturating_sub(blank);
+    let len = before
+        .get(..end)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .take(16)
+        .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-')
+        .count();
+    let name = text.get(end.saturating_sub(len)..end)?;
+    let is_in = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let mixed = is_in(&MIXED_ATTRIBUTES).then_some(Opening::Mixed);
+    mixed.or_else(|| is_in(&ATTRIBUTES).then_some(Opening::Attribute))
+}
+
+/// The destination that starts here: up to its closing quote or bracket, or to a blank.
+fn destination(text: &str, start: usize, opening: Opening) -> Span {
+    let rest = text.as_bytes().get(start..).unwrap_or_default();
+    let (skipped, close): (usize, &[u8]) = match rest.first() {
+        _ if opening == Opening::Tag => (0, b"<> \t\r\n"),
+        _ if opening == Opening::Wiki => (0, b"]|! \t\r\n"),
+        Some(b'<') => (1, b">"),
+        Some(b'"') => (1, b"\""),
+        Some(b'\'') => (1, b"'"),
+        _ => (0, b" \t\r\n>"),
+    };
+    let start = start.saturating_add(skipped);
+    let body = rest.get(skipped..).unwrap_or_default();
+    let mut depth = 0_usize;
+    let ends = |byte: &u8| {
+        if opening == Opening::Bracket && skipped == 0 {
+            match byte {
+                b'(' => depth = depth.saturating_add(1),
+                b')' if depth == 0 => return true,
+                b')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        close.contains(byte)
+    };
+    let mut len = body.iter().take(MAX_LINK).position(ends).unwrap_or(body.len().min(MAX_LINK));
+    // A definition may also be a sentence with a note in brackets, which ends with a stop.
+    while opening == Opening::Definition
+        && skipped == 0
+        && len > 0
+        && body.get(len.saturating_sub(1)).is_some_and(|byte| b".,;:!?".contains(byte))
+    {
+        len = len.saturating_sub(1);
+    }
+    let mut end = start.saturating_add(len);
+    while !text.is_char_boundary(end) {
+        end = end.saturating_sub(1);
+    }
+    Span::new(start, end)
+}
+
+/// Adds a destination that leads away, and the pieces of one that has several.
+fn read<'a>(text: &'a str, span: Span, opening: Opening, tokens: &mut Tokens<'a>) {
+    let whole = text.get(span.start..span.end).unwrap_or_default();
+    // As in the URL Standard: blanks and controls around it, tabs and line breaks in it don't count.
+    let followed: String = whole.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    let followed = followed.trim_matches(|c: char| c <= ' ');
+    if opening == Opening::Mixed {
+        for piece in followed.split([',', ';', ' ', '=', '\'', '"']).filter(|piece| plain::leads_away_surely(piece)) {
+            tokens.push(Kind::Url, span, String::from(piece));
+        }
+    } else if opening == Opening::Tag && BROADCASTS.iter().any(|broadcast| followed.starts_with(broadcast)) {
+        tokens.push(Kind::Recipient, span, String::from(followed));
+    } else if leads_away(followed) && !(opening == Opening::Tag && followed.starts_with('/')) {
+        match plain::mailto(followed) {
+            Some(address) => tokens.push(Kind::Recipient, span, String::from(address)),
+            None => tokens.push(Kind::Url, span, String::from(followed)),
+        }
+    }
+}
+
+/// Whether a destination names another place: by a scheme, or by two slashes of either kind.
+fn leads_away(text: &str) -> bool {
+    plain::leads_away_surely(text) || plain::scheme_len(text).is_some_and(|len| text.len() > len.saturating_add(1))
+}

@@ -1,0 +1,352 @@
+//! What a text says to those who decode it: without invisible characters, with entities, escapes,
+//! percent-encoding, base64 and hexadecimal digits read.
+//!
+//! Bounded: [`ROUNDS`] rounds of each decoder over the whole text; whether anything is left then is
+//! told, and so is a reading longer than any field may be (one character can stand for eighteen). A
+//! decoded piece stands where its code stood.
+
+use super::{MAX_FIELD, entity, url::hex};
+use alloc::{string::String, vec::Vec};
+use proem_text::{OffsetMap, Span, character, normalise};
+
+/// How deep encodings may nest.
+const ROUNDS: usize = 3;
+/// The fewest characters of base64 that are decoded: nine bytes, about two words.
+const MIN_BASE64: usize = 12;
+/// The fewest hexadecimal digits that are decoded: eight bytes.
+const MIN_HEX: usize = 16;
+/// A line of base64 this long may go on behind a line break (RFC 2045 breaks after 76).
+const MIN_WRAPPED: usize = 32;
+/// So many characters of wrapped lines are put together at once; more lines are a piece of their own.
+const MAX_WRAPPED: usize = 1_024;
+
+/// A decoded text with the way back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) text: String,
+    pub(super) map: OffsetMap,
+}
+
+/// All readings but the text itself.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    pub(super) decoded: Vec<Reading>,
+    /// Whether nothing was left to decode.
+    pub(super) complete: bool,
+}
+
+/// The readings of a text.
+pub(super) fn readings(text: &str) -> Readings {
+    let mut readings = Readings::default();
+    let raw = Reading::unchanged(text);
+    // Tags are letters to one decoder and nothing to the other.
+    readings.decoded.extend(step(&raw, plain));
+    let mut base = raw;
+    let decoders = [escapes, plain, entities, percent, packed];
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for decoder in decoders {
+            let Some(next) = step(&base, decoder) else { continue };
+            if next.text.len() > MAX_FIELD {
+                readings.decoded.clear();
+                return readings;
+            }
+            readings.decoded.push(next.clone());
+            base = next;
+            changed = true;
+        }
+        if !changed {
+            readings.complete = true;
+            return readings;
+        }
+    }
+    readings.complete = decoders.iter().all(|decoder| step(&base, *decoder).is_none());
+    readings
+}
+
+/// One decoder over a reading; `None` if it changed nothing.
+fn step(base: &Reading, decoder: fn(&str) -> Reading) -> Option<Reading> {
+    let next = decoder(&base.text);
+    (next.text != base.text).then(|| Reading { map: next.map.then(&base.map), text: next.text })
+}
+
+impl Reading {
+    fn unchanged(text: &str) -> Self {
+        Self { text: String::from(text), map: OffsetMap::identity(text.len()) }
+    }
+
+    fn keep(&mut self, text: &str, from: usize, to: usize) {
+        if let Some(piece) = text.get(from..to) {
+            self.text.push_str(piece);
+            self.map.push_verbatim(Span::new(from, to));
+        }
+    }
+
+    fn replace(&mut self, with: &str, original: Span) {
+        self.text.push_str(with);
+        self.map.push(with.len(), original);
+    }
+}
+
+/// Copies a text but for the places where `read` finds something: its length and what it stands for.
+fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Reading {
+    let mut reading = Reading::default();
+    let mut kept = 0;
+    let mut at = 0_usize;
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        match read(text, at) {
+            Some((len, with)) => {
+                reading.keep(text, kept, at);
+                let end = at.saturating_add(len.max(1));
+                reading.replace(&with, Span::new(at, end));
+                (at, kept) = (end, end);
+            }
+            None => at = at.saturating_add(c.len_utf8()),
+        }
+    }
+    reading.keep(text, kept, text.len());
+    reading
+}
+
+/// NFKC without invisible characters; `evil[.]com`, `hxxp` and backslashes before punctuation undone.
+fn plain(text: &str) -> Reading {
+    let visible = rewrite(text, |text, at| {
+        let c = text.get(at..)?.chars().next()?;
+        (character::is_invisible(c) || (character::is_control(c) && c != '\u{b}'))
+            .then(|| (c.len_utf8(), String::new()))
+    });
+    let normal = normalise(&visible.text);
+    let fanged = rewrite(&normal.text, fanged);
+    let map = fanged.map.then(&normal.map).then(&visible.map);
+    Reading { text: fanged.text, map }
+}
+
+/// How people write an address that nobody should click on, and what it stands for.
+const DEFANGED: [(&str, &str); 17] = [
+    ("[.]", "."),
+    ("(.)", "."),
+    ("{.}", "."),
+    ("[dot]", "."),
+    ("(dot)", "."),
+    ("{dot}", "."),
+    ("[at]", "@"),
+    ("(at)", "@"),
+    ("{at}", "@"),
+    ("[@]", "@"),
+    ("(@)", "@"),
+    ("[:]", ":"),
+    ("[://]", "://"),
+    ("[/]", "/"),
+    ("hxxps", "https"),
+    ("hxxp", "http"),
+    ("h**p", "http"),
+];
+
+fn fanged(text: &str, at: usize) -> Option<(usize, String)> {
+    let rest = text.get(at..)?;
+    let first = rest.bytes().next()?;
+    if first == b'\\' {
+        let next = *rest.as_bytes().get(1)?;
+        return (next.is_ascii_punctuation() && next != b'\\').then(|| (1, String::new()));
+    }
+    // ` [.] ` and ` (dot) ` with spaces around them too.
+    let (spaces, inner) = match rest.strip_prefix(' ') {
+        Some(inner) if inner.starts_with(['[', '(', '{']) => (1_usize, inner),
+        _ => (0, rest),
+    };
+    if !matches!(first, b'[' | b'(' | b'{' | b' ' | b'h' | b'H') {
+        return None;
+    }
+    let starts = |text: &str, with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    let (written, meant) = DEFANGED.iter().find(|(written, _)| starts(inner, written))?;
+    let behind = inner.get(written.len()..)?;
+    let space_behind = usize::from(spaces == 1 && behind.starts_with(' '));
+    Some((written.len().saturating_add(spaces).saturating_add(space_behind), String::from(*meant)))
+}
+
+fn entities(text: &str) -> Reading {
+    if !text.contains('&') {
+        return Reading::unchanged(text);
+    }
+    rewrite(text, |text, at| entity::read(text.get(at..)?))
+}
+
+/// Runs of `%41`; what is not UTF-8 stays, but for its ASCII characters.
+fn percent(text: &str) -> Reading {
+    if !text.contains('%') {
+        return Reading::unchanged(text);
+    }
+    rewrite(text, |text, at| {
+        let mut bytes = Vec::new();
+        let mut codes = text.as_bytes().get(at..)?.chunks_exact(3);
+        while let Some([b'%', high, low]) = codes.next()
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            bytes.push(high.wrapping_shl(4) | low);
+        }
+        let valid = match core::str::from_utf8(&bytes) {
+            Ok(decoded) => decoded,
+            Err(error) => core::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
+        };
+        (!valid.is_empty()).then(|| (valid.len().saturating_mul(3), String::from(valid)))
+    })
+}
+
+/// `\x41`, `\u0041`, `\u{41}`, and tag characters, which are invisible copies of ASCII.
+fn escapes(text: &str) -> Reading {
+    if text.is_ascii() && !text.contains('\\') {
+        return Reading::unchanged(text);
+    }
+    rewrite(text, |text, at| {
+        let rest = text.get(at..)?;
+        let first = rest.chars().next()?;
+        if character::is_tag(first) {
+            let c = char::from_u32(u32::from(first).wrapping_sub(0xe0000)).filter(|c| !c.is_control());
+            return Some((first.len_utf8(), c.map(String::from).unwrap_or_default()));
+        }
+        let rest = rest.strip_prefix('\\')?;
+        let (digits, frame) = if let Some(rest) = rest.strip_prefix("u{") {
+            let len = rest.bytes().take(7).position(|byte| byte == b'}')?;
+            (rest.get(..len)?, 4)
+        } else if let Some(rest) = rest.strip_prefix('u') {
+            (rest.get(..4)?, 2)
+        } else {
+            (rest.strip_prefix('x')?.get(..2)?, 2)
+        };
+        let hexadecimal = digits.len() <= 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let c = hexadecimal.then(|| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)).flatten()?;
+        Some((digits.len().saturating_add(frame), String::from(c)))
+    })
+}
+
+/// Base64 (both alphabets, padded or not, wrapped, out of step by a few characters) and
+/// hexadecimal digits (with separators or not), where what comes out is text.
+fn packed(text: &str) -> Reading {
+    let (mut passed, mut pairs_passed) = (0, 0);
+    rewrite(text, |text, at| {
+        let rest = text.as_bytes().get(at..)?;
+        if at >= pairs_passed
+            && let Some((len, decoded)) = separated_hex(rest)
+        {
+            pairs_passed = at.saturating_add(len);
+            if let Some(decoded) = decoded {
+                return Some((len, decoded));
+            }
+        }
+        if at < passed {
+            return None;
+        }
+        let (lines, codes) = run(rest);
+        let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return None };
+        let before_last = lines.iter().rev().nth(1).unwrap_or(first);
+        // A word behind the last line may look like one more.
+        let decoded = [last, before_last, first].into_iter().find_map(|line| {
+            let codes = codes.get(..line.codes)?;
+            whole_hex(codes).or_else(|| base64(codes)).map(|decoded| (line.len, decoded))
+        });
+        passed = at.saturating_add(decoded.as_ref().map_or(last.len, |(len, _)| *len));
+        decoded
+    })
+}
+
+/// A run of base64 up to the end of one line.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// The bytes up to here.
+    len: usize,
+    /// The characters of base64 up to here.
+    codes: usize,
+}
+
+const fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// The run of base64 at the start: where each of its lines ends, and its characters.
+fn run(bytes: &[u8]) -> (Vec<Line>, Vec<u8>) {
+    let (mut lines, mut codes) = (Vec::new(), Vec::new());
+    let mut len = 0_usize;
+    loop {
+        let rest = bytes.get(len..).unwrap_or_default();
+        let line = rest.iter().take_while(|byte| is_base64(**byte)).count();
+        codes.extend(rest.iter().take(line));
+        len = len.saturating_add(line);
+        let padding = bytes.get(len..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b'=').count();
+        len = len.saturating_add(padding);
+        if line > 0 {
+            lines.push(Line { len, codes: codes.len() });
+        }
+        let rest = bytes.get(len..).unwrap_or_default();
+        let blank = rest.iter().take(4).take_while(|byte| byte.is_ascii_whitespace()).count();
+        if line < MIN_WRAPPED || padding > 0 || blank == 0 || codes.len() > MAX_WRAPPED {
+            return (lines, codes);
+        }
+        len = len.saturating_add(blank);
+    }
+}
+
+fn base64(codes: &[u8]) -> Option<String> {
+    (0..4).find_map(|skipped| {
+        let codes = codes.get(skipped..).filter(|codes| codes.len() >= MIN_BASE64)?;
+        let mut bytes = Vec::new();
+        for group in codes.chunks(4) {
+            let bits = group.iter().fold(0_u32, |bits, code| bits.wrapping_shl(6) | sextet(*code));
+            let bits =
+                bits.wrapping_shl(6_u32.saturating_mul(4_u32.saturating_sub(u32::try_from(group.len()).unwrap_or(4))));
+            let [_, three @ ..] = bits.to_be_bytes();
+            bytes.extend(three.iter().take(group.len().saturating_sub(1)));
+        }
+        readable(bytes)
+    })
+}
+
+fn sextet(code: u8) -> u32 {
+    u32::from(match code {
+        b'A'..=b'Z' => code.wrapping_sub(b'A'),
+        b'a'..=b'z' => code.wrapping_sub(b'a').wrapping_add(26),
+        b'0'..=b'9' => code.wrapping_sub(b'0').wrapping_add(52),
+        b'+' | b'-' => 62,
+        _ => 63,
+    })
+}
+
+fn whole_hex(codes: &[u8]) -> Option<String> {
+    (codes.len() >= MIN_HEX).then(|| hex_bytes(codes.chunks(2))).flatten().and_then(readable)
+}
+
+/// `68 74 74 70`, with the same separator throughout: its length, and what it says if it is text.
+fn separated_hex(bytes: &[u8]) -> Option<(usize, Option<String>)> {
+    let separator = *bytes.get(2).filter(|byte| matches!(byte, b' ' | b':' | b'-' | b','))?;
+    let is_pair = |group: &&[u8]| {
+        group.iter().take(2).all(u8::is_ascii_hexdigit)
+            && group.len() >= 2
+            && group.get(2).is_none_or(|byte| *byte == separator)
+    };
+    let mut pairs = 0_usize;
+    for group in bytes.chunks(3).take_while(is_pair) {
+        pairs = pairs.saturating_add(1);
+        if group.len() < 3 {
+            break;
+        }
+    }
+    if pairs < MIN_HEX / 2 {
+        return None;
+    }
+    let decoded = hex_bytes(bytes.chunks(3).take(pairs).filter_map(|group| group.get(..2))).and_then(readable);
+    Some((pairs.saturating_mul(3).saturating_sub(1), decoded))
+}
+
+fn hex_bytes<'a>(pairs: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    pairs
+        .map(|pair| if let [high, low] = pair { Some(hex(*high)?.wrapping_shl(4) | hex(*low)?) } else { None })
+        .collect()
+}
+
+/// The bytes as text, if that is what they are.
+fn readable(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok()?;
+    let plain = !text
+        .chars()
+        .any(|c| character::is_control(c) || character::is_noncharacter(c) || character::is_private_use(c));
+    (plain && !text.is_empty()).then_some(text)
+}

@@ -1,0 +1,141 @@
+//! How strongly a part is kept apart from the words around it.
+
+use crate::{verdict::Verdict, view::CleanView};
+use alloc::string::String;
+use proem_text::{OffsetMap, Span, View, character};
+
+/// How a part from outside is written between the delimiters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// As it is, but for what is neutralised everywhere.
+    #[default]
+    Delimit,
+    /// With a sign before each line and instead of each space, so that no line and no word stands
+    /// there as ours do. Models follow instructions in such a text far less often (Hines et al.,
+    /// *Defending Against Indirect Prompt Injection Attacks With Spotlighting*, 2024, section 3.2).
+    Datamark,
+    /// In Base64 (RFC 4648, section 4): nothing in it reads as words (ibid., section 3.3).
+    Encode,
+}
+
+impl Mode {
+    /// The mode for a text with this verdict: the worse, the stronger. What is blocked isn't
+    /// written at all, and what is quarantined only for a reviewer.
+    #[must_use]
+    pub const fn of(verdict: Verdict) -> Option<Self> {
+        match verdict {
+            Verdict::Allow => Some(Self::Delimit),
+            Verdict::Flag => Some(Self::Datamark),
+            Verdict::Quarantine => Some(Self::Encode),
+            Verdict::Block => None,
+        }
+    }
+}
+
+/// The signs that mark data, in the order tried. All are visible, rare in prose and two bytes long.
+const MARKS: [char; 10] = ['ˆ', '¤', '¦', '¬', '¶', '·', '¯', '°', '÷', '§'];
+
+/// The first sign that occurs in none of the texts. `None` if somebody used them all: such a text
+/// is encoded instead.
+pub(super) fn free_mark(texts: &[&str]) -> Option<char> {
+    MARKS.into_iter().find(|mark| !texts.iter().any(|text| text.contains(*mark)))
+}
+
+/// The view with `mark` at the start of each line and instead of each space or tab.
+pub(super) fn datamarked(view: &CleanView, mark: char) -> View {
+    let mut marked = View { text: String::with_capacity(view.text.len()), map: OffsetMap::new() };
+    let mut starts_line = true;
+    let mut before = None;
+    for (at, c) in view.text.char_indices() {
+        let span = Span::new(at, at.saturating_add(c.len_utf8()));
+        // CR LF is one line break (UAX #14, LB5).
+        if starts_line && !(c == '\n' && before == Some('\r')) {
+            marked.text.push(mark);
+            marked.map.push(mark.len_utf8(), Span::new(at, at));
+        }
+        let is_break = character::is_line_break(c);
+        if c.is_whitespace() && !is_break {
+            marked.text.push(mark);
+            marked.map.push(mark.len_utf8(), span);
+        } else {
+            marked.text.push(c);
+            marked.map.push_verbatim(span);
+        }
+        starts_line = is_break;
+        before = Some(c);
+    }
+    View { map: marked.map.then(&view.map), ..marked }
+}
+
+/// The view in Base64.
+pub(super) fn encoded(view: &CleanView, original: usize) -> View {
+    let mut map = OffsetMap::new();
+    let text = base64(view.text.as_bytes());
+    map.push(text.len(), Span::new(0, original));
+    View { text, map }
+}
+
+/// Base64 with padding (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+    for chunk in bytes.chunks(3) {
+        let byte = |index: usize| chunk.get(index).copied().map_or(0, u32::from);
+        let group = (byte(0) << 16) | (byte(1) << 8) | byte(2);
+        for place in 0..4u32 {
+            let sextet = (group >> (18u32.saturating_sub(place.saturating_mul(6)))) & 0x3f;
+            let is_padding = usize::try_from(place).is_ok_and(|place| place > chunk.len());
+            let letter = usize::try_from(sextet).ok().and_then(|index| ALPHABET.get(index)).copied();
+            text.push(if is_padding { '=' } else { char::from(letter.unwrap_or(b'=')) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::clean;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        // RFC 4648, section 10.
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+            ("ÿ\u{fffd}", "w7/vv70="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn marks_stand_before_lines_and_between_words() {
+        for (text, expected) in [
+            ("", ""),
+            ("one", "¤one"),
+            ("one two\tthree", "¤one¤two¤three"),
+            ("one\n\n  two\r\nthree", "¤one\n¤\n¤¤¤two\r\n¤three"),
+            ("a\u{200b}b\u{3000}c", "¤ab¤c"),
+        ] {
+            let marked = datamarked(&clean(text), '¤');
+            assert_eq!(marked.text, expected, "{text:?}");
+            for (copy, original) in marked.map.copies() {
+                assert_eq!(marked.text.get(copy.start..copy.end), text.get(original.start..original.end));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_never_occurs_in_the_text() {
+        assert_eq!(free_mark(&["plain"]), Some('ˆ'));
+        assert_eq!(free_mark(&["a ˆ", "b ¤"]), Some('¦'));
+        let all: String = MARKS.iter().collect();
+        assert_eq!(free_mark(&[&all]), None);
+    }
+}

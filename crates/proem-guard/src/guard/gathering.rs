@@ -1,0 +1,199 @@
+//! What was found so far, mapped to the original.
+
+use crate::{
+    finding::{Finding, FindingKind, Severity},
+    learned::Window,
+    scan::{Hit, MAX_FINDINGS, Scan, Unread, UnreadReason},
+    scanners::payload,
+    score::{Evidence, Stage},
+    view::{Reading, Readings, Step},
+};
+use alloc::{collections::BTreeSet, vec::Vec};
+use core::{cmp::Reverse, mem};
+use proem_text::Span;
+
+/// How many windows with the highest learned scores are remembered.
+const TOP_WINDOWS: usize = 8;
+
+/// Hidden characters with fewer bytes between them are one finding.
+const NEAR: usize = 64;
+
+/// A window with a high score.
+#[derive(Debug, Clone)]
+struct Scored {
+    span: Span,
+    score: f32,
+    steps: Vec<Step>,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Gathering {
+    findings: Vec<Finding>,
+    /// Those of the block at hand.
+    block: Vec<Finding>,
+    unread: BTreeSet<Unread>,
+    /// Where the block at hand begins.
+    offset: usize,
+    /// Hidden characters of the block at hand, in bytes of the original.
+    removed: Vec<Span>,
+    windows: Vec<Scored>,
+    window_count: usize,
+    likeness: f32,
+}
+
+impl Gathering {
+    pub(super) fn begin_block(&mut self, offset: usize, block: &str, readings: &Readings) {
+        self.offset = offset;
+        self.removed = readings.clean.removed.iter().map(|(_, span)| self.moved(*span)).collect();
+        let mut last: Option<Finding> = None;
+        for hit in payload::hidden(block, &readings.clean.removed) {
+            let Hit { kind, rule, severity, score, .. } = hit;
+            let span = self.moved(hit.span);
+            match last.as_mut().filter(|last| last.rule == rule && span.start <= last.span.end.saturating_add(NEAR)) {
+                Some(last) => last.span.end = span.end,
+                None => {
+                    let found = Finding { kind, rule, span, steps: Vec::new(), hidden: false, severity, score };
+                    self.block.extend(last.replace(found));
+                }
+            }
+        }
+        self.block.extend(last);
+        for span in &readings.undecoded {
+            self.leave_unread(*span, UnreadReason::DecodingLimit);
+        }
+    }
+
+    /// A place in the block at hand, in bytes of the original.
+    const fn moved(&self, span: Span) -> Span {
+        Span::new(span.start.saturating_add(self.offset), span.end.saturating_add(self.offset))
+    }
+
+    pub(super) fn leave_unread(&mut self, span: Span, reason: UnreadReason) {
+        self.unread.insert(Unread { span: self.moved(span), reason });
+    }
+
+    /// Takes the hits of one scanner in one reading.
+    pub(super) fn take_hits(&mut self, reading: &Reading, hits: &mut Vec<Hit>) {
+        for hit in hits.drain(..) {
+            let span = self.moved(reading.view.map.original(hit.span));
+            // Words that a hidden character cuts don't read in the original as they do here.
+            let is_cut = self.removed.iter().any(|removed| span.start < removed.start && removed.end < span.end);
+            let hidden = is_cut || reading.steps.iter().any(|step| step.hides());
+            let Hit { kind, rule, severity, score, .. } = hit;
+            if kind == FindingKind::Similar {
+                self.likeness = self.likeness.max(score);
+            }
+            self.block.push(Finding { kind, rule, span, steps: reading.steps.clone(), hidden, severity, score });
+        }
+    }
+
+    /// Takes a window's learned score.
+    pub(super) fn take_window(&mut self, reading: &Reading, window: Window) {
+        self.window_count = self.window_count.saturating_add(1);
+        let lowest = self.windows.last().filter(|_| self.windows.len() >= TOP_WINDOWS);
+        if lowest.is_none_or(|lowest| lowest.score < window.score) {
+            let span = self.moved(reading.view.map.original(window.span));
+            self.remember(Scored { span, score: window.score, steps: reading.steps.clone() });
+        }
+    }
+
+    /// Keeps a window among the highest; one place counts once.
+    fn remember(&mut self, scored: Scored) {
+        if let Some(known) = self.windows.iter_mut().find(|known| known.span == scored.span) {
+            if known.score < scored.score {
+                *known = scored;
+            }
+        } else {
+            self.windows.push(scored);
+        }
+        self.windows.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.span.cmp(&b.span)));
+        self.windows.truncate(TOP_WINDOWS);
+    }
+
+    /// Puts the block's findings to the others.
+    pub(super) fn end_block(&mut self) {
+        let found = mem::take(&mut self.block);
+        self.findings.extend(distinct(found));
+        if self.findings.len() > MAX_FINDINGS.saturating_mul(4) {
+            self.keep_worst();
+        }
+    }
+
+    /// Keeps the worst findings, the first of them where they are as bad.
+    fn keep_worst(&mut self) {
+        self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.span, finding.kind));
+        // What two blocks share was found twice.
+        self.findings.dedup();
+        self.findings.truncate(MAX_FINDINGS);
+    }
+
+    pub(super) fn finish(mut self, stage: &Stage) -> Scan {
+        self.keep_worst();
+        let scores: Vec<f32> = self.windows.iter().map(|window| window.score).collect();
+        let evidence = Evidence {
+            findings: &self.findings,
+            windows: &scores,
+            window_count: self.window_count,
+            likeness: self.likeness,
+        };
+        let features = evidence.features();
+        let logit = stage.logit(&features);
+        let score = stage.score(logit, self.findings.iter().map(|finding| finding.severity).max());
+        if stage.flags(logit) {
+            self.findings.extend(self.windows.iter().enumerate().filter_map(|(index, window)| {
+                let shown = index == 0 || window.score >= stage.window();
+                shown.then(|| learned(window))
+            }));
+        }
+        self.findings.sort_by_key(|finding| (finding.span, finding.kind, finding.rule));
+        Scan { findings: self.findings, unread: self.unread.into_iter().collect(), score, features }
+    }
+}
+
+fn learned(window: &Scored) -> Finding {
+    Finding {
+        kind: FindingKind::Learned,
+        rule: "learned/window",
+        span: window.span,
+        steps: window.steps.clone(),
+        hidden: window.steps.iter().any(|step| step.hides()),
+        severity: Severity::Medium,
+        score: crate::score::probability(window.score),
+    }
+}
+
+/// One finding for each rule and place: the reading that needs the fewest steps is kept. What is
+/// found in a hidden reading only is worse than in plain sight.
+fn distinct(mut found: Vec<Finding>) -> Vec<Finding> {
+    found.sort_by(|a, b| {
+        let key = |finding: &Finding| (finding.kind, finding.rule, finding.steps.len(), finding.span);
+        key(a).cmp(&key(b)).then_with(|| a.steps.cmp(&b.steps))
+    });
+    let mut kept: Vec<Finding> = Vec::new();
+    // The places of the rule at hand, by start, so that a flood of findings stays quick.
+    let mut places: BTreeSet<Span> = BTreeSet::new();
+    let mut rule = None;
+    for mut finding in found {
+        if rule != Some((finding.kind, finding.rule)) {
+            places.clear();
+            rule = Some((finding.kind, finding.rule));
+        }
+        let is_known = !finding.steps.is_empty() && overlaps_any(&places, finding.span);
+        if is_known {
+            continue;
+        }
+        places.insert(finding.span);
+        if finding.hidden && finding.severity > Severity::Low {
+            finding.severity = finding.severity.worse();
+        }
+        kept.push(finding);
+    }
+    kept
+}
+
+/// Whether one of the places shares bytes with `span`; looks at the nearest ones on both sides.
+fn overlaps_any(places: &BTreeSet<Span>, span: Span) -> bool {
+    let end = Span::new(span.end, span.end);
+    places.range(..end).rev().take(8).any(|place| place.overlaps(span))
+}

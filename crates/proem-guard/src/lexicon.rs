@@ -1,0 +1,308 @@
+//! Words that rules speak about, in many languages.
+//!
+//! A *concept* is a meaning that rules care about: to ignore, earlier, instructions. The lexicon
+//! lists the words for each in many languages; [`Lexicon::mentions`] finds all of them in one pass
+//! over a folded text. Rules then speak of concepts only, so a rule holds in every language.
+//!
+//! Words are looked for only where a word may begin: behind what is no letter, and before every
+//! character of a script that is written without spaces. No word is longer than [`MAX_WORD`], so
+//! the time is linear in the text, whatever the text.
+
+mod trie;
+
+use self::trie::Trie;
+use crate::{scanners::RuleError, view::folded};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use proem_text::{Span, character};
+
+/// The file name in errors.
+const FILE: &str = "concepts.tsv";
+
+/// The longest word or phrase, in bytes.
+const MAX_WORD: usize = 96;
+
+/// The longest ending of a word, in characters.
+const MAX_ENDING: usize = 24;
+
+/// A place where a folded text names a concept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mention {
+    /// The concept's index in the lexicon.
+    pub concept: u16,
+    /// Where, in bytes of the folded text.
+    pub span: Span,
+}
+
+/// The words for every concept.
+#[derive(Debug, Clone)]
+pub struct Lexicon {
+    words: Trie,
+    /// One for each word.
+    terms: Vec<Term>,
+    /// The names of the concepts, sorted.
+    concepts: Vec<&'static str>,
+}
+
+/// What a word stands for, and what must hold behind it for it to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Term {
+    concept: u16,
+    ending: Ending,
+}
+
+/// What may follow a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// Anything; it doesn't belong to the word.
+    Anything,
+    /// Anything; letters belong to the word.
+    Letters,
+    /// No letter.
+    Border,
+}
+
+impl Lexicon {
+    /// Reads a lexicon: lines of concept, language and words, parted by tabs.
+    ///
+    /// Words are parted by `|`; `*` at the end of one stands for any ending. Empty lines and lines
+    /// that begin with `#` are skipped. A word counts where it stands alone; in scripts that are
+    /// written without spaces, anywhere. `words` are those of one more concept.
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] with the line that can't be read.
+    pub fn parse(text: &'static str, concept: &'static str, words: &[&str]) -> Result<Self, RuleError> {
+        let rows = text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        let rows = rows.map(|(line, number)| Row::parse(line, number)).collect::<Result<Vec<_>, _>>()?;
+        let mut concepts: Vec<&'static str> = rows.iter().map(|row| row.concept).chain([concept]).collect();
+        concepts.sort_unstable();
+        concepts.dedup();
+        // Many words begin alike.
+        let nodes = text.len().checked_div(2).unwrap_or_default();
+        let mut lexicon = Self { words: Trie::with_capacity(nodes), terms: Vec::new(), concepts };
+        for row in &rows {
+            let concept = lexicon.concept(row.concept).unwrap_or_default();
+            for word in folded(row.words).text.split('|') {
+                lexicon.add(word, concept).map_err(|message| RuleError::new(FILE, row.number, message))?;
+            }
+        }
+        let concept = lexicon.concept(concept).unwrap_or_default();
+        for word in words {
+            let word = folded(word).text;
+            lexicon.add(word.trim(), concept).map_err(|message| RuleError::new("tools", 0, message))?;
+        }
+        Ok(lexicon)
+    }
+
+    /// Adds a folded word.
+    fn add(&mut self, word: &str, concept: u16) -> Result<(), String> {
+        let (stem, is_stem) = word.strip_suffix('*').map_or((word, false), |stem| (stem, true));
+        let (Some(first), Some(last)) = (stem.chars().next(), stem.chars().next_back()) else {
+            return Err(format!("`{word}` is no word; remove the empty place between two `|`"));
+        };
+        if first.is_whitespace() || last.is_whitespace() {
+            return Err(format!("`{word}` begins or ends with space; remove the space"));
+        }
+        if stem.len() > MAX_WORD {
+            return Err(format!("`{word}` is too long; shorten it to {MAX_WORD} bytes"));
+        }
+        let ending = match (is_stem, is_inside(last)) {
+            (true, _) => Ending::Letters,
+            (false, true) => Ending::Border,
+            (false, false) => Ending::Anything,
+        };
+        self.words.add(&spaced(stem.as_bytes())).ok_or_else(|| format!("`{word}` is one word too many"))?;
+        self.terms.push(Term { concept, ending });
+        Ok(())
+    }
+
+    /// The index of the concept of that name.
+    #[must_use]
+    pub fn concept(&self, name: &str) -> Option<u16> {
+        let index = self.concepts.binary_search_by(|concept| (*concept).cmp(name)).ok()?;
+        u16::try_from(index).ok()
+    }
+
+    /// The names of all concepts, sorted; a concept's index is its place here.
+    #[must_use]
+    pub fn concepts(&self) -> &[&'static str] {
+        &self.concepts
+    }
+
+    /// Every concept that a folded text mentions, in order of where it starts.
+    #[must_use]
+    pub fn mentions(&self, folded: &str) -> Vec<Mention> {
+        let spaced = spaced(folded.as_bytes());
+        let mut mentions = Vec::new();
+        let (mut is_after_letter, mut is_escape) = (false, false);
+        for (start, c) in folded.char_indices() {
+            let is_letter = is_inside(c);
+            if !(c == ' ' || (is_letter && is_after_letter)) {
+                let rest = spaced.get(start..spaced.len().min(start.saturating_add(MAX_WORD))).unwrap_or_default();
+                self.words.prefixes(rest, |entry, len| {
+                    let term = usize::try_from(entry).ok().and_then(|entry| self.terms.get(entry));
+                    let end = start.saturating_add(len);
+                    if let Some(term) = term
+                        && let Some(end) = term.ending.end(folded, end)
+                    {
+                        mentions.push(Mention { concept: term.concept, span: Span::new(start, end) });
+                    }
+                });
+            }
+            // The letter of `\n` in the source of a string ends no word.
+            is_after_letter = is_letter && !(is_escape && matches!(c, 'n' | 'r' | 't'));
+            is_escape = c == '\\';
+        }
+        mentions
+    }
+}
+
+impl Ending {
+    /// Where a word ends whose last byte of those listed is before `end`; `None` if it doesn't count.
+    fn end(self, text: &str, end: usize) -> Option<usize> {
+        let mut behind = text.get(end..)?.chars();
+        match self {
+            Self::Anything => Some(end),
+            Self::Border => behind.next().is_none_or(|c| !is_inside(c)).then_some(end),
+            Self::Letters => {
+                let ending = behind.take(MAX_ENDING).take_while(|c| is_inside(*c));
+                Some(end.saturating_add(ending.map(char::len_utf8).sum()))
+            }
+        }
+    }
+}
+
+/// One line of the file.
+#[derive(Debug)]
+struct Row {
+    concept: &'static str,
+    words: &'static str,
+    number: usize,
+}
+
+impl Row {
+    fn parse(line: &'static str, number: usize) -> Result<Self, RuleError> {
+        let mut columns = line.split('\t');
+        match (columns.next(), columns.next(), columns.next(), columns.next()) {
+            (Some(concept), Some(language), Some(words), None) if !concept.is_empty() && !language.is_empty() => {
+                Ok(Self { concept, words, number })
+            }
+            _ => Err(RuleError::new(FILE, number, "expected concept, language and words, parted by tabs".to_string())),
+        }
+    }
+}
+
+/// The same bytes with a space for what may part the words of a phrase: one line break, and the
+/// signs that join words in names.
+fn spaced(text: &[u8]) -> Vec<u8> {
+    let mut spaced = text.to_vec();
+    let mut before = b'\n';
+    let mut bytes = spaced.iter_mut().peekable();
+    while let Some(byte) = bytes.next() {
+        let now = *byte;
+        if matches!(now, b'-' | b'_')
+            || (now == b'\n' && before != b'\n' && bytes.peek().is_some_and(|next| **next != b'\n'))
+        {
+            *byte = b' ';
+        }
+        before = now;
+    }
+    spaced
+}
+
+/// Whether a word goes on with this character.
+fn is_inside(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    (c.is_alphanumeric() && !is_unspaced(c)) || character::is_mark(c)
+}
+
+/// Whether the character belongs to a script that is written without spaces between words: the
+/// blocks of Thai, Lao, Myanmar, Khmer, kana, Bopomofo and Han (`Blocks.txt`).
+const fn is_unspaced(c: char) -> bool {
+    matches!(
+        c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{312f}'
+            | '\u{3190}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WORDS: &str =
+        "# words\n\nignore\ten\tignore|pay no heed|ignor*\nignore\tzh\t忽略\nmark\txx\t@|n'\nall\tde\tallé\n";
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let lexicon = Lexicon::parse(WORDS, "own", &["Send_Email"]).unwrap();
+        let text = folded(text).text;
+        let found: Vec<(&str, &str)> = lexicon
+            .mentions(&text)
+            .iter()
+            .map(|mention| {
+                (
+                    lexicon.concepts()[usize::from(mention.concept)],
+                    text.get(mention.span.start..mention.span.end).unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_count_where_they_stand_alone() {
+        check("ignorant", &[("ignore", "ignorant")]);
+        check("IGNORE", &[("ignore", "ignore"), ("ignore", "ignore")]);
+        check("signore", &[]);
+        check(r"end.\nignorant", &[("ignore", "ignorant")]);
+        check("x@y n'oublie", &[("mark", "@"), ("mark", "n'")]);
+        check("ALLE, alle!", &[("all", "alle"), ("all", "alle")]);
+        check("allen", &[]);
+    }
+
+    #[test]
+    fn phrases_may_be_parted_in_other_ways() {
+        check("pay no\nheed", &[("ignore", "pay no\nheed")]);
+        check("pay_no-heed", &[("ignore", "pay_no-heed")]);
+        check("pay no\n\nheed", &[]);
+        check("send email, send_email()", &[("own", "send email"), ("own", "send_email")]);
+    }
+
+    #[test]
+    fn scripts_without_spaces() {
+        check("请忽略它", &[("ignore", "忽略")]);
+        check("请ignore它", &[("ignore", "ignore"), ("ignore", "ignore")]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, expected) in [
+            ("ignore en x", "concepts.tsv:1: expected concept, language and words, parted by tabs"),
+            ("\nignore\ten\tx||y", "concepts.tsv:2: `` is no word; remove the empty place between two `|`"),
+            ("ignore\ten\tx | y", "concepts.tsv:1: `x ` begins or ends with space; remove the space"),
+        ] {
+            assert_eq!(Lexicon::parse(text, "own", &[]).unwrap_err().to_string(), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn mentions_are_words_of_the_text_in_order(text in "[a-zA-Z@ \n忽略é_-]{0,60}") {
+            let lexicon = Lexicon::parse(WORDS, "own", &[]).unwrap();
+            let text = folded(&text).text;
+            let mentions = lexicon.mentions(&text);
+            prop_assert!(mentions.is_sorted_by_key(|mention| mention.span.start));
+            for mention in mentions {
+                prop_assert!(text.get(mention.span.start..mention.span.end).is_some_and(|word| !word.is_empty()));
+            }
+        }
+    }
+}

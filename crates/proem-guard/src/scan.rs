@@ -1,0 +1,106 @@
+//! What scanners look at, what they find, and what a scan says.
+
+use crate::{
+    finding::{Finding, FindingKind, Severity},
+    lexicon::Mention,
+    score::Features,
+    view::Reading,
+};
+use alloc::vec::Vec;
+use core::fmt;
+use proem_text::{Span, View};
+
+/// One reading of a text, prepared for scanners.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    /// The reading.
+    pub reading: &'a Reading,
+    /// Its text in one spelling; the map leads to the reading's text.
+    pub folded: &'a View,
+    /// The concepts that the folded text mentions, in order, with places in the folded text.
+    pub mentions: &'a [Mention],
+}
+
+/// What one scanner found in one reading.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// What it is.
+    pub kind: FindingKind,
+    /// The rule that found it.
+    pub rule: &'static str,
+    /// Where, in bytes of the reading's text.
+    pub span: Span,
+    /// How much harm it could do if it stood in plain sight.
+    pub severity: Severity,
+    /// How sure the rule is, 0 to 1.
+    pub score: f32,
+}
+
+/// A rule family.
+pub trait Scanner {
+    /// Its name in reports.
+    fn name(&self) -> &'static str;
+
+    /// Adds what it finds in one reading.
+    ///
+    /// # Errors
+    ///
+    /// [`ScanError`] if it can't tell; the text then counts as not looked at.
+    fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError>;
+}
+
+/// A scanner couldn't tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanError {
+    /// Why, for a person who can change the rules or the input.
+    pub reason: &'static str,
+}
+
+/// A part of a text that was not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Where, in bytes of the original.
+    pub span: Span,
+    /// Why.
+    pub reason: UnreadReason,
+}
+
+/// Why a part of a text was not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnreadReason {
+    /// More encodings inside each other, or more decoded text, than is decoded.
+    DecodingLimit,
+    /// A scanner failed.
+    Scanner {
+        /// Its name.
+        name: &'static str,
+        /// What it said.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for UnreadReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DecodingLimit => f.write_str("encoded deeper or longer than is decoded"),
+            Self::Scanner { name, reason } => write!(f, "the scanner `{name}` failed: {reason}"),
+        }
+    }
+}
+
+/// What was found in one text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scan {
+    /// By place, then kind. Of more than [`MAX_FINDINGS`] the worst are kept.
+    pub findings: Vec<Finding>,
+    /// What was not looked at, by place.
+    pub unread: Vec<Unread>,
+    /// Suspicion, 0 to 1: 0.5 is where one benign text in a hundred lies above, by the texts that
+    /// the score was calibrated on.
+    pub score: f64,
+    /// What the score was made of.
+    pub features: Features,
+}
+
+/// How many findings are kept of one text.
+pub const MAX_FINDINGS: usize = 1000;

@@ -1,0 +1,167 @@
+//! The rule families that ship with the product.
+//!
+//! Most rules are data: `data/concepts.tsv` lists the words for a concept in many languages
+//! ([`crate::lexicon`]), `data/rules.txt` the combinations that mean something ([`rules`]), and
+//! `data/bank.tsv` whole attacks to compare with ([`bank`]). What isn't about words has a file of
+//! its own: forged structure, addresses that carry data, calls of tools, payloads.
+
+pub mod bank;
+mod catalogue;
+mod context;
+mod exfiltration;
+mod extraction;
+mod forgery;
+mod override_phrases;
+pub mod payload;
+mod persona;
+mod phrases;
+mod place;
+pub mod rules;
+mod sentence;
+mod social;
+mod tools;
+
+pub use bank::Bank;
+pub use catalogue::{Described, catalogue};
+
+use crate::{lexicon::Lexicon, scan::Scanner};
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
+use core::fmt;
+
+/// The concepts that ship with the product.
+const CONCEPTS: &str = include_str!("../data/concepts.tsv");
+
+/// The rules that ship with the product.
+const RULES: &str = include_str!("../data/rules.txt");
+
+/// The concept that stands for the words of the agent's own tools.
+const OWN_TOOL: &str = "own_tool";
+
+/// A tool of the agent, as requests from outside could speak of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name: `send_email`.
+    pub name: String,
+    /// What people say who mean it, in any language: `send an email`.
+    pub words: Vec<String>,
+}
+
+/// A data file can't be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleError {
+    /// The file's name.
+    pub file: &'static str,
+    /// The line, from 1; 0 if it is about the whole file.
+    pub line: usize,
+    /// What is wrong with it and what to do.
+    pub message: String,
+}
+
+impl RuleError {
+    pub(crate) const fn new(file: &'static str, line: usize, message: String) -> Self {
+        Self { file, line, message }
+    }
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl core::error::Error for RuleError {}
+
+/// The lexicon and the scanners that ship with the product, for an agent with these tools.
+///
+/// # Errors
+///
+/// [`RuleError`] if a data file can't be read, or a tool has a word without letters.
+pub fn shipped(tools: &[Tool]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
+    let lexicon = lexicon(tools)?;
+    let rules = rules::parse(RULES, &lexicon)?;
+    let scanners: Vec<Box<dyn Scanner + Send + Sync>> = vec![
+        Box::new(override_phrases::scanner(&rules, &lexicon)),
+        Box::new(persona::scanner(&rules, &lexicon)),
+        Box::new(extraction::scanner(&rules, &lexicon)),
+        Box::new(social::scanner(&rules, &lexicon)),
+        Box::new(exfiltration::scanner(&rules, &lexicon)),
+        Box::new(tools::scanner(&rules, &lexicon, tools)),
+        Box::new(payload::scanner(&rules, &lexicon)),
+        Box::new(forgery::scanner(&lexicon)),
+        Box::new(Bank::shipped(&lexicon)?),
+    ];
+    Ok((lexicon, scanners))
+}
+
+/// The rules made of concepts that ship with the product, in the order of their file.
+///
+/// # Errors
+///
+/// [`RuleError`] if a data file can't be read.
+pub fn shipped_rules() -> Result<Vec<rules::Rule>, RuleError> {
+    rules::parse(RULES, &lexicon(&[])?)
+}
+
+fn lexicon(tools: &[Tool]) -> Result<Lexicon, RuleError> {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let words = tools.iter().flat_map(|tool| tool.words.iter().map(String::as_str));
+    let own: Vec<&str> = names.chain(words).collect();
+    Lexicon::parse(CONCEPTS, OWN_TOOL, &own)
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Tool, shipped};
+    use crate::{
+        finding::Severity,
+        scan::{Hit, Sight},
+        view::{Reading, clean, folded},
+    };
+    use alloc::{string::ToString, vec::Vec};
+    use proem_text::View;
+
+    /// What all scanners find in the clean view of each text.
+    fn hits(tools: &[Tool], texts: &[&str]) -> Vec<Vec<Hit>> {
+        let (lexicon, scanners) = shipped(tools).unwrap();
+        let look = |text: &&str| {
+            let view = clean(text);
+            let reading = Reading { steps: Vec::new(), view: View { text: view.text, map: view.map } };
+            let folded = folded(&reading.view.text);
+            let mentions = lexicon.mentions(&folded.text);
+            let sight = Sight { reading: &reading, folded: &folded, mentions: &mentions };
+            let mut hits = Vec::new();
+            scanners.iter().for_each(|scanner| scanner.scan(&sight, &mut hits).unwrap());
+            hits
+        };
+        texts.iter().map(look).collect()
+    }
+
+    /// Each text breaks the rule at medium or worse.
+    #[track_caller]
+    pub(crate) fn finds(rule: &str, texts: &[&str]) {
+        finds_with(&[], rule, texts);
+    }
+
+    /// The same, for an agent with these tools.
+    #[track_caller]
+    pub(crate) fn finds_with(tools: &[Tool], rule: &str, texts: &[&str]) {
+        for (text, hits) in texts.iter().zip(hits(tools, texts)) {
+            let found = hits.iter().any(|hit| hit.rule == rule && hit.severity >= Severity::Medium);
+            assert!(found, "{text:?}: {:?}", hits.iter().map(|hit| (hit.rule, hit.severity)).collect::<Vec<_>>());
+        }
+    }
+
+    /// No text breaks any rule with this beginning at medium or worse.
+    #[track_caller]
+    pub(crate) fn passes(family: &str, texts: &[&str]) {
+        for (text, hits) in texts.iter().zip(hits(&[], texts)) {
+            let bad = hits.iter().filter(|hit| hit.rule.starts_with(family) && hit.severity >= Severity::Medium);
+            let bad: Vec<_> =
+                bad.map(|hit| (hit.rule, text.get(hit.span.start..hit.span.end).map(ToString::to_string))).collect();
+            assert!(bad.is_empty(), "{text:?}: {bad:?}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Looks for rules in the concepts that a text mentions.
+//!
+//! One pass over the mentions: for each place in each rule, only the latest way to get there is
+//! kept, so the time doesn't depend on what the text says. See [`super::context`] for what makes a
+//! match count less.
+
+use super::{context::Context, rules::Rule, sentence};
+use crate::{
+    finding::FindingKind,
+    lexicon::{Lexicon, Mention},
+    scan::{Hit, ScanError, Scanner, Sight},
+};
+use alloc::{vec, vec::Vec};
+use proem_text::Span;
+
+/// How near before a match a concept voids it, in characters.
+const MAX_BEFORE: usize = 14;
+
+/// How far around a match a concept of its sentence makes it void, in characters.
+const MAX_NEAR: usize = 100;
+
+/// The rules of one family.
+#[derive(Debug, Clone)]
+pub(super) struct Phrases {
+    name: &'static str,
+    kind: FindingKind,
+    rules: Vec<Rule>,
+    /// Which places of which patterns a concept fits, by concept.
+    places: Vec<Vec<Place>>,
+    /// How many places there are.
+    len: usize,
+    context: Context,
+}
+
+/// One element of one pattern.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Its number among all places; the place before it in its pattern has the number before.
+    number: usize,
+    rule: usize,
+    gap: u16,
+    crosses: bool,
+    is_first: bool,
+    is_last: bool,
+}
+
+/// The latest way to a place.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    start: usize,
+    end: usize,
+}
+
+impl Phrases {
+    /// The rules of the family `name`, which report `kind`.
+    pub(super) fn new(name: &'static str, kind: FindingKind, rules: &[Rule], lexicon: &Lexicon) -> Self {
+        let rules: Vec<Rule> = rules.iter().filter(|rule| rule.family() == name).cloned().collect();
+        let mut places = vec![Vec::new(); lexicon.concepts().len()];
+        let mut number = 0usize;
+        for (rule, index) in rules.iter().zip(0usize..) {
+            for pattern in &rule.patterns {
+                let last = pattern.len().saturating_sub(1);
+                for (element, nth) in pattern.iter().zip(0usize..) {
+                    let place = Place {
+                        number,
+                        rule: index,
+                        gap: element.gap,
+                        crosses: element.crosses,
+                        is_first: nth == 0,
+                        is_last: nth == last,
+                    };
+                    for concept in &element.concepts {
+                        if let Some(places) = places.get_mut(usize::from(*concept)) {
+                            places.push(place);
+                        }
+                    }
+                    number = number.saturating_add(1);
+                }
+            }
+        }
+        // A concept that fits two neighbouring places must not get to the second through itself.
+        for places in &mut places {
+            places.sort_by_key(|place| core::cmp::Reverse(place.number));
+        }
+        Self { name, kind, rules, places, len: number, context: Context::new(lexicon) }
+    }
+}
+
+impl Scanner for Phrases {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError> {
+        let text = sight.folded.text.as_str();
+        let mut ways: Vec<Option<Way>> = vec![None; self.len];
+        for (mention, index) in sight.mentions.iter().zip(0usize..) {
+            for place in self.places.get(usize::from(mention.concept)).into_iter().flatten() {
+                let way = if place.is_first {
+                    Some(Way { start: mention.span.start, end: mention.span.end })
+                } else {
+                    let before = ways.get(place.number.saturating_sub(1)).copied().flatten();
+                    before
+                        .filter(|way| place.is_near(text, way.end, mention.span.start))
+                        .map(|way| Way { start: way.start, end: mention.span.end })
+                };
+                let Some(way) = way else { continue };
+                if place.is_last {
+                    if let Some(rule) = self.rules.get(place.rule) {
+                        self.report(sight, rule, (Span::new(way.start, way.end), index), hits);
+                    }
+                } else if let Some(slot) = ways.get_mut(place.number) {
+                    *slot = Some(way);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    /// Whether what starts at `start` follows closely enough on what ends at `end`.
+    fn is_near(&self, text: &str, end: usize, start: usize) -> bool {
+        let gap = usize::from(self.gap);
+        // No character is longer than four bytes.
+        if start < end || start.saturating_sub(end) > gap.saturating_mul(4) {
+            return false;
+        }
+        let Some(between) = text.get(end..start) else { return false };
+        between.chars().count() <= gap && (self.crosses || !sentence::ends_in(between))
+    }
+}
+
+impl Phrases {
+    /// Adds the hit of a rule, unless an exception voids it. The mention with the number `last` is
+    /// the last one of the match.
+    fn report(&self, sight: &Sight<'_>, rule: &Rule, (span, last): (Span, usize), hits: &mut Vec<Hit>) {
+        let text = sight.folded.text.as_str();
+        let near =
+            |mention: &Mention| rule.without.contains(&mention.concept) && is_same_sentence(text, mention.span, span);
+        let before = |mention: &Mention| rule.unless.contains(&mention.concept) && precedes(text, mention.span, span);
+        if (!rule.unless.is_empty() && around(sight.mentions, last, span, MAX_BEFORE).any(before))
+            || (!rule.without.is_empty() && around(sight.mentions, last, span, MAX_NEAR).any(near))
+        {
+            return;
+        }
+        let severity = self.context.severity(rule.severity, sight, last, span);
+        let span = sight.folded.map.original(span);
+        // A pattern may match again with a later last word, or with another pattern of the rule.
+        let known = hits.iter_mut().rev().take(8).find(|hit| hit.rule == rule.id && hit.span.overlaps(span));
+        match known {
+            Some(known) => known.severity = known.severity.max(severity),
+            None => hits.push(Hit { kind: self.kind, rule: rule.id, span, severity, score: rule.score }),
+        }
+    }
+}
+
+/// Whether the first span ends right before the second in the same sentence, or overlaps its start.
+fn precedes(text: &str, first: Span, second: Span) -> bool {
+    if first.start > second.start {
+        return false;
+    }
+    first.end > second.start
+        || text
+            .get(first.end..second.start)
+            .is_some_and(|between| between.chars().count() <= MAX_BEFORE && !sentence::ends_in(between))
+}
+
+/// Whether no sentence ends between the two spans.
+fn is_same_sentence(text: &str, first: Span, second: Span) -> bool {
+    let between = if first.end <= second.start { first.end..second.start } else { second.end..first.start };
+    !text.get(between).is_some_and(sentence::ends_in)
+}
+
+/// The mentions at most about `max` characters before or behind `span`, where `index` is the
+/// place of one inside it.
+pub(super) fn around(mentions: &[Mention], index: usize, span: Span, max: usize) -> impl Iterator<Item = &Mention> {
+    let (start, end) =
+        (span.start.saturating_sub(max.saturating_mul(2)), span.end.saturating_add(max.saturating_mul(2)));
+    let (before, behind) = mentions.split_at_checked(index).unwrap_or((mentions, &[]));
+    let before = before.iter().rev().take_while(move |mention| mention.span.start >= start);
+    let behind = behind.iter().take_while(move |mention| mention.span.start < end);
+    before.chain(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        scanners::rules::parse,
+        view::{Reading, clean, folded},
+    };
+    use proem_text::View;
+
+    const WORDS: &str = "a\tx\ta|ab\nb\tx\tb\nc\tx\tc\nno\tx\tno";
+
+    fn rules(pattern: &str) -> String {
+        format!("group either a,c\n[x/y] high 0.5\nmeans m\nexample e\nunless no\nwithout own\n{pattern}")
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, text: &str, expected: &[&str]) {
+        let lexicon = Lexicon::parse(WORDS, "own", &["void"]).unwrap();
+        let rules = parse(rules(pattern).leak(), &lexicon).unwrap();
+        let phrases = Phrases::new("x", FindingKind::Override, &rules, &lexicon);
+        let view = clean(text);
+        let reading = Reading { steps: Vec::new(), view: View { text: view.text, map: view.map } };
+        let folded = folded(&reading.view.text);
+        let mentions = lexicon.mentions(&folded.text);
+        let mut hits = Vec::new();
+        phrases.scan(&Sight { reading: &reading, folded: &folded, mentions: &mentions }, &mut hits).unwrap();
+        let found: Vec<&str> = hits.iter().map(|hit| text.get(hit.span.start..hit.span.end).unwrap()).collect();
+        assert_eq!(found, expected, "{pattern}: {text}");
+    }
+
+    #[test]
+    fn concepts_in_order_and_near() {
+        check("match a b", "x A - B x", &["A - B"]);
+        check("match a b", "b a", &[]);
+        check("match a b", "a 1234567890123 b", &[]);
+        check("match a <20 b", "a 1234567890123 b", &["a 1234567890123 b"]);
+        check("match a b", "a. b", &[]);
+        check("match a <<9 b", "a. b", &["a. b"]);
+        check("match a b", "a\n\nb", &[]);
+        check("match a <20 b", "a a.b b", &["a.b b"]);
+        check("match either b", "c b", &["c b"]);
+        check("match a,b c", "b c a c", &["b c", "a c"]);
+        check("match a a", "a", &[]);
+        check("match a a", "a a", &["a a"]);
+        check("match a\nmatch b", "a b", &["a", "b"]);
+    }
+
+    #[test]
+    fn exceptions() {
+        check("match a b", "no a b", &[]);
+        check("match a b", "no. a b", &["a b"]);
+        check("match a b", "a b, void", &[]);
+        check("match a b", "a b. void", &["a b"]);
+    }
+}

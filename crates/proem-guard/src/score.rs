@@ -1,0 +1,251 @@
+//! From what was found to one number.
+//!
+//! The best learned window, the likeness to known attacks and the rules each give a few features; a
+//! logistic regression weighs them, and its log-odds are moved so that the score 0.5 is the point
+//! that one benign text in a hundred lies above. What a rule found lifts the score over a floor,
+//! since a rule's verdict doesn't depend on the learned part.
+
+use crate::finding::{Finding, FindingKind, Severity};
+use alloc::{string::String, vec::Vec};
+use core::fmt;
+use proem_score::linear::{Logistic, logistic};
+use serde_json::Value;
+
+/// How many features there are.
+pub const COUNT: usize = 11;
+
+/// Their names, in order.
+pub const NAMES: [&str; COUNT] = [
+    "best window",
+    "likeness",
+    "override",
+    "persona",
+    "extraction",
+    "exfiltration",
+    "tool request",
+    "social engineering",
+    "forgery",
+    "encoded",
+    "hidden",
+];
+
+/// The bound of a window's log-odds, so that one window can't outweigh everything.
+const MAX_WINDOW: f32 = 8.0;
+
+/// The windows of the longest texts that the score was calibrated on.
+const ORDINARY_WINDOWS: f32 = 24.0;
+
+/// What the score is made of, in the order of [`NAMES`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Features(pub [f32; COUNT]);
+
+/// What was found, before it is weighed.
+#[derive(Debug)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) findings: &'a [Finding],
+    /// The highest log-odds of windows, highest first.
+    pub(crate) windows: &'a [f32],
+    pub(crate) window_count: usize,
+    /// The highest likeness to a known attack, 0 to 1.
+    pub(crate) likeness: f32,
+}
+
+impl Evidence<'_> {
+    pub(crate) fn features(&self) -> Features {
+        let best = self.windows.first().map_or(-MAX_WINDOW, |score| clipped(*score));
+        let mut rules = [0.0f32; 9];
+        for finding in self.findings {
+            let Some(group) = group(finding.kind) else { continue };
+            let found = weight(finding.severity) * finding.score;
+            if let Some(most) = rules.get_mut(group) {
+                *most = most.max(found);
+            }
+            if let Some(hidden) = rules.last_mut().filter(|_| finding.hidden) {
+                *hidden = hidden.max(found);
+            }
+        }
+        let [override_, persona, extraction, exfiltration, tools, social, forgery, encoded, hidden] = rules;
+        // The best of many windows is high by chance. The share of windows above a log-odds falls
+        // about as e to the minus that, so that many windows raise the best by their logarithm.
+        #[expect(clippy::cast_precision_loss, reason = "a count whose logarithm is taken")]
+        let many = libm::logf((self.window_count as f32 / ORDINARY_WINDOWS).max(1.0));
+        Features([
+            clipped(best - many),
+            self.likeness,
+            override_,
+            persona,
+            extraction,
+            exfiltration,
+            tools,
+            social,
+            forgery,
+            encoded,
+            hidden,
+        ])
+    }
+}
+
+const fn clipped(score: f32) -> f32 {
+    if score.is_nan() { MAX_WINDOW } else { score.clamp(-MAX_WINDOW, MAX_WINDOW) }
+}
+
+/// The feature that a rule's kind counts in; `None` for kinds that have one of their own.
+const fn group(kind: FindingKind) -> Option<usize> {
+    match kind {
+        FindingKind::Override => Some(0),
+        FindingKind::Persona => Some(1),
+        FindingKind::Extraction => Some(2),
+        FindingKind::Exfiltration => Some(3),
+        FindingKind::ToolRequest => Some(4),
+        FindingKind::SocialEngineering => Some(5),
+        FindingKind::Delimiter
+        | FindingKind::ClosingTag
+        | FindingKind::RoleMarker
+        | FindingKind::SystemLine
+        | FindingKind::Heading => Some(6),
+        FindingKind::Encoded
+        | FindingKind::Tag
+        | FindingKind::Invisible
+        | FindingKind::BidiControl
+        | FindingKind::Control => Some(7),
+        FindingKind::Similar | FindingKind::Learned => None,
+    }
+}
+
+const fn weight(severity: Severity) -> f32 {
+    match severity {
+        // What is mild is common in some benign genre that nobody measured.
+        Severity::Low => 0.0,
+        Severity::Medium => 0.5,
+        Severity::High => 0.75,
+        Severity::Critical => 1.0,
+    }
+}
+
+/// The probability that log-odds mean, 0 to 1.
+#[must_use]
+pub fn probability(log_odds: f32) -> f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a number from 0 to 1")]
+    let probability = logistic(f64::from(log_odds)) as f32;
+    probability
+}
+
+/// How features become a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    weights: Logistic,
+    /// The log-odds that one benign text in a hundred lies above.
+    flag: f32,
+    /// The log-odds of a single window from which it is shown beside the highest.
+    window: f32,
+}
+
+impl Stage {
+    /// The stage that ships.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the file inside the program is damaged.
+    pub fn shipped() -> Result<Self, StageError> {
+        Self::read(include_str!("../data/score.json"))
+    }
+
+    /// A stage from its file.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if a feature is missing or unknown, or something isn't a finite number.
+    pub fn read(text: &str) -> Result<Self, StageError> {
+        let file: Value = serde_json::from_str(text).map_err(|_| StageError::new("the file", "is no JSON"))?;
+        let number = |value: Option<&Value>, name: &str| {
+            #[expect(clippy::cast_possible_truncation, reason = "weights are single precision; infinity is refused")]
+            let found = value.and_then(Value::as_f64).map(|number| number as f32);
+            found.filter(|number| number.is_finite()).ok_or_else(|| StageError::new(name, "is no finite number"))
+        };
+        let features = file.get("weights").and_then(Value::as_object);
+        let features = features.ok_or_else(|| StageError::new("weights", "is missing"))?;
+        if let Some(unknown) = features.keys().find(|name| !NAMES.contains(&name.as_str())) {
+            return Err(StageError::new(unknown, "is no feature"));
+        }
+        let weights =
+            NAMES.iter().map(|name| number(features.get(*name), name)).collect::<Result<Vec<f32>, StageError>>()?;
+        Ok(Self {
+            weights: Logistic { weights, bias: number(file.get("bias"), "bias")? },
+            flag: number(file.get("flag"), "flag")?,
+            window: number(file.get("window"), "window")?,
+        })
+    }
+
+    /// A stage with these weights and thresholds, as training and calibration make them.
+    #[must_use]
+    pub const fn new(weights: Logistic, flag: f32, window: f32) -> Self {
+        Self { weights, flag, window }
+    }
+
+    /// The same with the threshold of another corpus: the log-odds that one benign text in a
+    /// hundred lies above.
+    #[must_use]
+    pub const fn with_flag(mut self, flag: f32) -> Self {
+        self.flag = flag;
+        self
+    }
+
+    /// The log-odds that one benign text in a hundred lies above.
+    #[must_use]
+    pub const fn flag(&self) -> f32 {
+        self.flag
+    }
+
+    /// The log-odds of a single window from which it is shown beside the highest.
+    #[must_use]
+    pub const fn window(&self) -> f32 {
+        self.window
+    }
+
+    /// The log-odds of an attack.
+    #[must_use]
+    pub fn logit(&self, features: &Features) -> f32 {
+        self.weights.score(&features.0)
+    }
+
+    /// Whether log-odds are at the flag point or above; what is not a number is.
+    #[must_use]
+    pub fn flags(&self, logit: f32) -> bool {
+        logit.is_nan() || logit >= self.flag
+    }
+
+    /// The score from log-odds and the worst thing that a rule found, 0 to 1.
+    #[must_use]
+    pub fn score(&self, logit: f32, worst: Option<Severity>) -> f64 {
+        let learned = if logit.is_nan() { 1.0 } else { logistic(f64::from(logit) - f64::from(self.flag)) };
+        let floor = match worst {
+            None | Some(Severity::Low) => 0.0,
+            Some(Severity::Medium) => 0.5,
+            Some(Severity::High) => 0.75,
+            Some(Severity::Critical) => 0.9,
+        };
+        // Not a maximum, so that the order of what lies above the floor is kept.
+        floor + (1.0 - floor) * learned
+    }
+}
+
+/// A stage's file is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageError {
+    place: String,
+    problem: &'static str,
+}
+
+impl StageError {
+    fn new(place: &str, problem: &'static str) -> Self {
+        Self { place: place.into(), problem }
+    }
+}
+
+impl fmt::Display for StageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.place, self.problem)
+    }
+}
+
+impl core::error::Error for StageError {}

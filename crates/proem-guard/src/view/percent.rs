@@ -1,0 +1,56 @@
+//! Percent-encoding (RFC 3986, section 2.1).
+
+use super::draft::{Draft, Made, Source};
+use alloc::{string::String, vec::Vec};
+use proem_text::Span;
+
+/// The fewest escapes in a text that are decoded: one or two stand in many links.
+const FEWEST: usize = 3;
+
+/// The text with its escapes decoded.
+pub(super) fn read(source: Source<'_>) -> Option<Made> {
+    let mut draft = Draft::new(source);
+    let mut at = 0usize;
+    let mut escapes = 0usize;
+    while let Some(found) = source.text.get(at..).and_then(|rest| rest.find('%')) {
+        let start = at.saturating_add(found);
+        let bytes = run(source.text.as_bytes().get(start..).unwrap_or_default());
+        if bytes.is_empty() {
+            at = start.saturating_add(1);
+            continue;
+        }
+        escapes = escapes.saturating_add(bytes.len());
+        at = start.saturating_add(bytes.len().saturating_mul(3));
+        replace_utf8(&mut draft, &bytes, start, 3);
+    }
+    // What an escape hid may hide one again, one by one.
+    (escapes >= FEWEST || source.fresh.is_some()).then(|| draft.finish()).flatten()
+}
+
+/// The bytes of the escapes that follow each other at the start.
+fn run(text: &[u8]) -> Vec<u8> {
+    let (escapes, _) = text.as_chunks::<3>();
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let escapes = escapes.iter().map_while(|escape| match escape {
+        [b'%', high, low] => Some(value(*high)? << 4 | value(*low)?),
+        _ => None,
+    });
+    escapes.collect()
+}
+
+/// Replaces escapes of `width` bytes each by the characters that their bytes are in UTF-8.
+pub(super) fn replace_utf8(draft: &mut Draft<'_>, bytes: &[u8], start: usize, width: usize) {
+    let mut at = start;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let end = at.saturating_add(c.len_utf8().saturating_mul(width));
+            draft.replace(Span::new(at, end), &String::from(c));
+            at = end;
+        }
+        let invalid = chunk.invalid().len().saturating_mul(width);
+        if invalid > 0 {
+            draft.replace(Span::new(at, at.saturating_add(invalid)), "\u{fffd}");
+        }
+        at = at.saturating_add(invalid);
+    }
+}

@@ -1,0 +1,299 @@
+//! Every reading of a text, within limits.
+//!
+//! Readings are made breadth first: from the clean view, then from what was made of it. A step
+//! that changes places in a text is followed only by what its changes bring to light, so that a
+//! text isn't read again and again for one link in it.
+
+use super::{
+    CleanView, Reading, Step, base64, clean,
+    draft::{Made, Source},
+    entities, escapes, hex, html, leet, parted, percent, skeleton, smuggled, spaced, turned,
+};
+use alloc::{collections::BTreeMap, vec, vec::Vec};
+use core::mem;
+use proem_text::{OffsetMap, Span, View};
+
+/// How much is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many steps one behind the other.
+    pub depth: usize,
+    /// How many readings besides the clean view.
+    pub readings: usize,
+    /// How many bytes all of them may hold together, besides the clean view.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// The limits for a text of `len` bytes: four steps, 256 readings, four times the text and
+    /// 64 KiB.
+    #[must_use]
+    pub const fn for_text(len: usize) -> Self {
+        Self { depth: 4, readings: 256, bytes: len.saturating_mul(4).saturating_add(64 * 1024) }
+    }
+}
+
+/// The readings of one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readings {
+    /// What a model reads, and what was taken out.
+    pub clean: CleanView,
+    /// The clean view, then what was made from it; sorted by depth, then by place, then by step.
+    pub all: Vec<Reading>,
+    /// Places that a limit left undecoded, in bytes of the original, in order and apart.
+    pub undecoded: Vec<Span>,
+}
+
+/// Reads a text in every way known here.
+///
+/// A step that changes only some places of a long text ([`Step::Skeleton`], [`Step::Percent`] …)
+/// gives these places with a few hundred bytes around each, an empty line between two of them.
+/// What was hidden as a whole ([`Step::Base64`], [`Step::Comment`] …) stands alone, all of a kind
+/// in one reading, an empty line between two. Readings other than the clean view are cleaned too.
+///
+/// Not seen: encodings with a key, a picture or a table of their own, base64 cut by spaces, fewer
+/// than 12 bytes of base64 or 8 of hexadecimal digits, and what a style sheet hides by class. What
+/// a limit stops is told in [`Readings::undecoded`], but for guesses ([`Step::Leet`] …) about what
+/// was decoded as deep as is allowed.
+#[must_use]
+pub fn readings(text: &str, limits: &Limits) -> Readings {
+    let clean = clean(text);
+    let view = View { text: clean.text.clone(), map: clean.map.clone() };
+    let hidden = (!clean.removed.is_empty()).then(|| Hidden {
+        raw: View { text: text.into(), map: OffsetMap::identity(text.len()) },
+        clean: clean.clone(),
+    });
+    let first = Node { reading: Reading { steps: Vec::new(), view }, fresh: None, hidden };
+    let mut making =
+        Making { limits, nodes: vec![first], bytes: 0, by_checksum: BTreeMap::new(), undecoded: Vec::new() };
+    let mut next = 0usize;
+    while let Some(node) = making.nodes.get_mut(next) {
+        let hidden = mem::take(&mut node.hidden);
+        let Children { made, unread } = children(node, hidden.as_ref());
+        if let Some(unread) = unread {
+            making.undecoded.push(node.reading.view.map.original(unread));
+        }
+        for (step, made) in made {
+            let is_raw = matches!(step, Step::Tags | Step::VariationSelectors);
+            let raw = hidden.as_ref().filter(|_| is_raw).map(|hidden| &hidden.raw.map);
+            making.add(next, raw, step, made);
+        }
+        next = next.saturating_add(1);
+    }
+    making.finish(clean)
+}
+
+/// The steps that only guess at what somebody means. They follow each other in this order only.
+const GUESSES: [Step; 4] = [Step::Parted, Step::Skeleton, Step::Spaced, Step::Leet];
+
+/// A reading, and what is known about it.
+#[derive(Debug)]
+struct Node {
+    reading: Reading,
+    /// What its last step changed, in its text; `None` if it is all new.
+    fresh: Option<Vec<Span>>,
+    hidden: Option<Hidden>,
+}
+
+/// A text in which characters were hidden.
+#[derive(Debug)]
+struct Hidden {
+    /// With them; the map leads to the original.
+    raw: View,
+    /// Without them; the map leads to `raw`.
+    clean: CleanView,
+}
+
+/// What the steps make of one reading.
+#[derive(Debug, Default)]
+struct Children {
+    made: Vec<(Step, Made)>,
+    /// What is nested deeper than is looked at, in the reading's text.
+    unread: Option<Span>,
+}
+
+impl Children {
+    fn push(&mut self, step: Step, made: Option<Made>) {
+        self.made.extend(made.map(|made| (step, made)));
+    }
+}
+
+fn children(node: &Node, hidden: Option<&Hidden>) -> Children {
+    let mut children = Children::default();
+    let text = node.reading.view.text.as_str();
+    let source = Source { text, fresh: node.fresh.as_deref() };
+    let bytes = Bytes::of(text);
+    let last = node.reading.steps.last().copied();
+    let guess = last.and_then(|last| GUESSES.iter().position(|step| *step == last));
+    if let Some(hidden) = hidden {
+        children.push(Step::Parted, parted::read(&hidden.clean));
+        children.push(Step::Tags, smuggled::tags(&hidden.raw.text));
+        children.push(Step::VariationSelectors, smuggled::variation_selectors(&hidden.raw.text));
+    }
+    if bytes.beyond_ascii && guess.is_none_or(|guess| guess < 1) {
+        children.push(Step::Skeleton, skeleton::read(source));
+    }
+    if guess.is_none_or(|guess| guess < 2) {
+        children.push(Step::Spaced, spaced::read(source));
+    }
+    if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
+        children.push(Step::Leet, leet::read(source));
+    }
+    if matches!(last, Some(Step::Skeleton | Step::Leet)) {
+        return children;
+    }
+    if !matches!(last, Some(Step::Reversed | Step::Rot13)) {
+        let (reversed, rot13) = turned::read(source);
+        children.push(Step::Reversed, reversed);
+        children.push(Step::Rot13, rot13);
+    }
+    decoded(source, &bytes, &mut children);
+    marked_up(source, &bytes, last, &mut children);
+    children
+}
+
+/// What is encoded character by character or as a whole.
+fn decoded(source: Source<'_>, bytes: &Bytes, children: &mut Children) {
+    if bytes.longest_run >= base64::SHORTEST {
+        children.push(Step::Base64, base64::read(source));
+    }
+    if bytes.has(b"0123456789") {
+        children.push(Step::Hex, hex::read(source));
+    }
+    if bytes.has(b"%") {
+        children.push(Step::Percent, percent::read(source));
+    }
+    if bytes.has(b"\\") {
+        children.push(Step::Escapes, escapes::read(source));
+    }
+}
+
+/// What HTML and Markdown hide and show.
+fn marked_up(source: Source<'_>, bytes: &Bytes, last: Option<Step>, children: &mut Children) {
+    // Comments, values and code may hold a page of their own.
+    let is_part = matches!(last, Some(Step::Comment | Step::Attribute | Step::HiddenMarkup));
+    let source = Source { fresh: source.fresh.filter(|_| !is_part), ..source };
+    let page = if bytes.has(b"<") { html::read(source) } else { html::Page::default() };
+    // A page's references are read with it.
+    if bytes.has(b"&") && !page.is_page {
+        children.push(Step::Entities, entities::read(source));
+    }
+    children.push(Step::Markup, page.markup);
+    children.push(Step::HiddenMarkup, page.hidden);
+    children.push(Step::Comment, page.comments);
+    if bytes.has(b"[") {
+        children.push(Step::Comment, html::markdown_comments(source));
+    }
+    children.push(Step::Attribute, page.attributes);
+    children.unread = page.unread;
+}
+
+struct Making<'a> {
+    limits: &'a Limits,
+    nodes: Vec<Node>,
+    /// How many bytes the readings besides the first hold.
+    bytes: usize,
+    /// The first reading of each length and checksum, to find the same text again.
+    by_checksum: BTreeMap<(usize, u64), usize>,
+    undecoded: Vec<Span>,
+}
+
+impl Making<'_> {
+    /// Takes in what a step made of a reading, if it is new and the limits allow. `raw` leads from
+    /// what the step read to the original, if that is not the reading itself.
+    fn add(&mut self, parent: usize, raw: Option<&OffsetMap>, step: Step, made: Made) {
+        let Some(Node { reading: parent, .. }) = self.nodes.get(parent) else { return };
+        let to_original = raw.unwrap_or(&parent.view.map);
+        let bytes = self.bytes.saturating_add(made.view.text.len());
+        let is_full = self.nodes.len() > self.limits.readings || bytes > self.limits.bytes;
+        if is_full || parent.steps.len() >= self.limits.depth {
+            if is_full || !GUESSES.contains(&step) {
+                self.undecoded.push(to_original.original(made.place));
+            }
+            return;
+        }
+        let mut node = Node::new(parent, step, made, to_original);
+        let text = node.reading.view.text.as_str();
+        let key = (text.len(), checksum(text));
+        match self.by_checksum.get(&key).and_then(|index| self.nodes.get(*index)) {
+            Some(same) if same.reading.view.text == text => {
+                if node.hidden.is_none() {
+                    return;
+                }
+                // Only what is hidden in it is new.
+                node.fresh = Some(Vec::new());
+            }
+            Some(_) => {}
+            None => {
+                self.by_checksum.insert(key, self.nodes.len());
+            }
+        }
+        self.bytes = bytes;
+        self.nodes.push(node);
+    }
+
+    fn finish(mut self, clean: CleanView) -> Readings {
+        let mut all: Vec<Reading> = self.nodes.into_iter().map(|node| node.reading).collect();
+        all.sort_by_cached_key(|reading| {
+            let start = reading.view.map.original(Span::new(0, 1)).start;
+            (reading.steps.len(), start, reading.steps.clone())
+        });
+        self.undecoded.sort_unstable();
+        let mut undecoded: Vec<Span> = Vec::new();
+        for span in self.undecoded {
+            match undecoded.last_mut() {
+                Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
+                _ => undecoded.push(span),
+            }
+        }
+        Readings { clean, all, undecoded }
+    }
+}
+
+impl Node {
+    fn new(parent: &Reading, step: Step, made: Made, to_original: &OffsetMap) -> Self {
+        let mut steps = parent.steps.clone();
+        steps.push(step);
+        let raw = View { map: made.view.map.then(to_original), text: made.view.text };
+        let clean = clean(&raw.text);
+        if clean.removed.is_empty() {
+            return Self { reading: Reading { steps, view: raw }, fresh: made.fresh, hidden: None };
+        }
+        let view = View { text: clean.text.clone(), map: clean.map.then(&raw.map) };
+        Self { reading: Reading { steps, view }, fresh: None, hidden: Some(Hidden { raw, clean }) }
+    }
+}
+
+/// FNV-1a, 64 bits. Nothing is trusted to it: texts with the same sum are compared.
+fn checksum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Which bytes occur in a text, so that a step without its signs costs nothing.
+struct Bytes {
+    occurs: [bool; 256],
+    beyond_ascii: bool,
+    /// The length of the longest run that could be base64 without its padding.
+    longest_run: usize,
+}
+
+impl Bytes {
+    fn of(text: &str) -> Self {
+        let mut bytes = Self { occurs: [false; 256], beyond_ascii: false, longest_run: 0 };
+        let mut run = 0usize;
+        for byte in text.bytes() {
+            if let Some(occurs) = bytes.occurs.get_mut(usize::from(byte)) {
+                *occurs = true;
+            }
+            run = if base64::is_digit(byte) { run.saturating_add(1) } else { 0 };
+            bytes.longest_run = bytes.longest_run.max(run);
+        }
+        bytes.beyond_ascii = !text.is_ascii();
+        bytes
+    }
+
+    /// Whether at least one of them occurs.
+    fn has(&self, any: &[u8]) -> bool {
+        any.iter().any(|byte| self.occurs.get(usize::from(*byte)).is_some_and(|occurs| *occurs))
+    }
+}

@@ -1,0 +1,230 @@
+//! Text that is written backwards, or with its letters moved by thirteen places.
+
+use super::draft::{Gathered, Made, Source};
+use alloc::string::String;
+use proem_text::Span;
+
+/// Frequent words of English and of requests. None of them is, turned either way, a word of one of
+/// the languages that the scanners know.
+const WORDS: [&str; 44] = [
+    "the",
+    "and",
+    "you",
+    "your",
+    "that",
+    "with",
+    "this",
+    "for",
+    "all",
+    "have",
+    "from",
+    "what",
+    "not",
+    "must",
+    "will",
+    "system",
+    "prompt",
+    "ignore",
+    "previous",
+    "instructions",
+    "instruction",
+    "reveal",
+    "secret",
+    "password",
+    "rules",
+    "above",
+    "forget",
+    "disregard",
+    "please",
+    "show",
+    "print",
+    "send",
+    "email",
+    "message",
+    "following",
+    "about",
+    "which",
+    "their",
+    "should",
+    "would",
+    "every",
+    "everything",
+    "of",
+    "to",
+];
+
+/// The longest of them.
+const LONGEST: usize = 12;
+
+/// What a word is evidence for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Plain,
+    Reversed,
+    Rot13,
+}
+
+/// All the words in all turns, sorted by their letters as one number.
+static TABLE: [(u128, Turn); WORDS.len() * 3] = table();
+
+const fn table() -> [(u128, Turn); WORDS.len() * 3] {
+    let mut table = [(0, Turn::Plain); WORDS.len() * 3];
+    let mut index = 0;
+    while index < WORDS.len() {
+        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
+        let word = WORDS[index].as_bytes();
+        let (mut plain, mut reversed, mut rot13) = (0u128, 0u128, 0u128);
+        let mut at = 0usize;
+        while at < word.len() {
+            #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
+            let (first, last) = (word[at], word[word.len().saturating_sub(at).saturating_sub(1)]);
+            plain = plain << 8 | first as u128;
+            reversed = reversed << 8 | last as u128;
+            rot13 = rot13 << 8 | turned(first) as u128;
+            at = at.saturating_add(1);
+        }
+        insert(&mut table, index.saturating_mul(3), (plain, Turn::Plain));
+        insert(&mut table, index.saturating_mul(3).saturating_add(1), (reversed, Turn::Reversed));
+        insert(&mut table, index.saturating_mul(3).saturating_add(2), (rot13, Turn::Rot13));
+        index = index.saturating_add(1);
+    }
+    table
+}
+
+/// Puts an entry into its place among the first `len`, which are sorted.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
+const fn insert(table: &mut [(u128, Turn); WORDS.len() * 3], len: usize, entry: (u128, Turn)) {
+    let mut at = len;
+    while at > 0 && table[at.saturating_sub(1)].0 > entry.0 {
+        table[at] = table[at.saturating_sub(1)];
+        at = at.saturating_sub(1);
+    }
+    table[at] = entry;
+}
+
+const fn turned(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'm' | b'A'..=b'M' => byte.saturating_add(13),
+        b'n'..=b'z' | b'N'..=b'Z' => byte.saturating_sub(13),
+        _ => byte,
+    }
+}
+
+/// For the last two letters of a word, whether a word of the table that is turned ends so: a cheap
+/// test that most words fail.
+static ENDS: [bool; 1024] = {
+    let mut ends = [false; 1024];
+    let mut index = 0usize;
+    while index < TABLE.len() {
+        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
+        let (word, turn) = TABLE[index];
+        if !matches!(turn, Turn::Plain) {
+            #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
+            let end = &mut ends[end(word)];
+            *end = true;
+        }
+        index = index.saturating_add(1);
+    }
+    ends
+};
+
+/// The last two letters as a number below 1,024.
+const fn end(word: u128) -> usize {
+    let [last, before, ..] = word.to_le_bytes();
+    ((before & 31) as usize) << 5 | (last & 31) as usize
+}
+
+/// How often words of each turn occur in a sentence.
+#[derive(Default)]
+struct Evidence {
+    plain: usize,
+    reversed: usize,
+    rot13: usize,
+    words: usize,
+}
+
+impl Evidence {
+    fn of(sentence: &str) -> Self {
+        let mut evidence = Self::default();
+        for word in sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()) {
+            let letters = word.bytes().take(LONGEST.saturating_add(1));
+            evidence.count(letters.fold(0, |word, byte| word << 8 | u128::from(byte.to_ascii_lowercase())));
+        }
+        evidence
+    }
+
+    fn count(&mut self, word: u128) {
+        self.words = self.words.saturating_add(1);
+        let Ok(index) = TABLE.binary_search_by_key(&word, |(known, _)| *known) else { return };
+        let count = match TABLE.get(index).map(|(_, turn)| *turn) {
+            Some(Turn::Reversed) => &mut self.reversed,
+            Some(Turn::Rot13) => &mut self.rot13,
+            _ => &mut self.plain,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Whether so many turned words say that the sentence is turned.
+    const fn is_clear(&self, turned: usize) -> bool {
+        turned >= 2 && turned > self.plain.saturating_mul(2) && turned.saturating_mul(10) >= self.words
+    }
+}
+
+/// The sentences that are English backwards, and those that are English moved by thirteen places.
+pub(super) fn read(source: Source<'_>) -> (Option<Made>, Option<Made>) {
+    let (mut reversed, mut rot13) = (Gathered::default(), Gathered::default());
+    let (mut start, mut at) = (0usize, 0usize);
+    let mut evidence = Evidence::default();
+    let (mut word, mut length) = (0u128, 0usize);
+    for byte in source.text.bytes().chain([b'\n']) {
+        if byte.is_ascii_alphabetic() {
+            word = word << 8 | u128::from(byte.to_ascii_lowercase());
+            length = length.saturating_add(1);
+        } else if length > 0 {
+            if length <= LONGEST && ENDS.get(end(word)).is_some_and(|is_end| *is_end) {
+                evidence.count(word);
+            }
+            (word, length) = (0, 0);
+        }
+        let is_border = matches!(byte, b'\n' | b'.' | b'!' | b'?' | b':' | b';' | b'"');
+        if is_border {
+            let place = Span::new(start, at);
+            if evidence.reversed.max(evidence.rot13) >= 2 {
+                evidence = Evidence::of(source.text.get(start..at).unwrap_or_default());
+            }
+            if evidence.is_clear(evidence.reversed) && source.is_fresh(place) {
+                reverse(source.text, place, &mut reversed);
+            }
+            if evidence.is_clear(evidence.rot13) && source.is_fresh(place) {
+                let sentence = source.text.get(place.start..place.end).unwrap_or_default();
+                let turned: String = sentence.chars().map(turned_char).collect();
+                rot13.decoded(&turned, place);
+            }
+            evidence = Evidence::default();
+            start = at.saturating_add(1);
+        }
+        at = at.saturating_add(1);
+    }
+    (reversed.finish(), rot13.finish())
+}
+
+fn turned_char(c: char) -> char {
+    u8::try_from(c).map_or(c, |byte| char::from(turned(byte)))
+}
+
+/// Adds the sentence backwards, and with each of its words backwards.
+fn reverse(text: &str, place: Span, gathered: &mut Gathered) {
+    let sentence = text.get(place.start..place.end).unwrap_or_default();
+    let whole: String = sentence.chars().rev().collect();
+    let mut words = String::with_capacity(whole.len());
+    for word in whole.split(' ').rev() {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    gathered.decoded(&whole, place);
+    if words != whole {
+        gathered.decoded(&words, place);
+    }
+}

@@ -1,0 +1,7 @@
+//! Training and measuring the learned part of the guard.
+
+pub(crate) mod data;
+pub(crate) mod eval;
+pub(crate) mod stage;
+mod svm;
+pub(crate) mod train;

@@ -1,0 +1,288 @@
+//! Reads files and streams as fields of text from outside.
+//!
+//! A file is what somebody sent: a mail, a page, a webhook, a document. What a person or a model
+//! would read of it comes back as fields, each `Untrusted`, each with its place in the file if it
+//! stands there as it is. What was not read comes back as a gap, never as silence.
+//!
+//! Invariants: at most [`Limits::bytes`] of a file are held; the work is bounded by them and by
+//! [`Limits::fields`]; nothing recurses deeper than [`Limits::depth`]; names and gaps are in our
+//! words, with no text of the file in them but plain identifiers.
+
+mod charset;
+mod collect;
+mod html;
+mod json;
+mod kind;
+mod mail;
+
+use std::{
+    fs::{self, File, FileType},
+    io::{self, Read},
+    os::unix::fs::FileTypeExt,
+    path::Path,
+};
+
+use proem_guard::Untrusted;
+use proem_text::Source;
+
+use crate::process::read_capped;
+use charset::Decoded;
+use collect::Collector;
+
+pub use kind::{Kind, recognise};
+
+/// Bounds of one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How much of a file is read, in bytes.
+    pub bytes: usize,
+    /// The most fields, and the most gaps.
+    pub fields: usize,
+    /// How deep parts of a mail, or values of JSON, may stand in one another.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    /// 16 MiB, 20,000 fields, 128 levels.
+    fn default() -> Self {
+        Self { bytes: 16 * 1024 * 1024, fields: 20_000, depth: 128 }
+    }
+}
+
+/// What the caller knows about a file.
+#[derive(Debug, Clone, Default)]
+pub struct Ask<'a> {
+    /// Its name, whose ending tells the kind.
+    pub name: Option<&'a Path>,
+    /// Its kind, if it must not be guessed.
+    pub kind: Option<Kind>,
+    /// The source that its fields are labelled with; without one, `file/` and the kind.
+    pub source: Option<Source>,
+    /// How much is read of it.
+    pub limits: Limits,
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+pub struct Document {
+    /// What it was read as.
+    pub kind: Kind,
+    /// How many bytes were read.
+    pub bytes: usize,
+    /// Its texts, in the order of the file. An empty text is no field.
+    pub fields: Vec<Field>,
+    /// What was not read, or not as it stands.
+    pub gaps: Vec<Gap>,
+}
+
+/// One text of a file.
+#[derive(Debug)]
+pub struct Field {
+    /// What it is, in our words: `subject`, `body[0]`, `/issue/fields/summary`.
+    ///
+    /// ASCII letters, digits, and punctuation only; other characters of a JSON pointer are
+    /// percent-encoded as in its fragment form (RFC 6901, section 6). Empty for a file that is one
+    /// text.
+    pub name: String,
+    /// The text.
+    pub text: Untrusted<String>,
+    /// Where its first character stands, if the text stands in the file as it is.
+    pub place: Option<Place>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The offset in bytes.
+    pub offset: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+/// Something that was not read, or not as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// Why.
+    pub reason: GapReason,
+    /// The field it is about; empty for the whole file.
+    pub field: String,
+    /// What exactly, in our words: lower case, no full stop.
+    pub about: String,
+}
+
+/// Why something was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GapReason {
+    /// The file is longer than what is read of it.
+    TooLong,
+    /// There are more fields than are read.
+    TooMany,
+    /// Something stands too deep inside something else.
+    TooDeep,
+    /// It holds no text.
+    NotText,
+    /// It names a character set or a transfer encoding that is not known.
+    Unknown,
+    /// Some bytes or escapes stand for no character; they were read as U+FFFD.
+    Replaced,
+    /// It is not what it says it is, and was read as plain text.
+    Malformed,
+}
+
+impl GapReason {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLong => "too-long",
+            Self::TooMany => "too-many",
+            Self::TooDeep => "too-deep",
+            Self::NotText => "not-text",
+            Self::Unknown => "unknown",
+            Self::Replaced => "replaced",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is nothing.
+    #[error("does not exist; check its name")]
+    Missing,
+    /// It is a folder.
+    #[error("is a folder; name the files in it")]
+    Folder,
+    /// It is neither a file nor a folder.
+    #[error("is {0}, not a file; send its content to standard input and name `-`")]
+    NotAFile(&'static str),
+    /// The operating system refused.
+    #[error("could not be read: {0}; check its permissions")]
+    Io(#[from] io::Error),
+}
+
+/// Reads the file at `path`. Links are followed: the caller named it.
+///
+/// # Errors
+///
+/// [`ReadError`] if there is no file, or it can't be read. Whatever the file holds is no error.
+pub fn read_file(path: &Path, ask: &Ask<'_>) -> Result<Document, ReadError> {
+    let file = open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let ask = Ask { name: ask.name.or(Some(path)), ..ask.clone() };
+    let (bytes, _) = read_capped(&file, ask.limits.bytes)?;
+    Ok(extract(&bytes, more(length.saturating_sub(bytes.len())), &ask))
+}
+
+/// Opens a file that the caller named; links are followed.
+///
+/// # Errors
+///
+/// [`ReadError`] if there is no file, or it may not be read.
+pub fn open(path: &Path) -> Result<File, ReadError> {
+    let of = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
+        _ => ReadError::Io(error),
+    };
+    // Asked before opening: opening a named pipe waits for whoever writes.
+    regular(fs::metadata(path).map_err(of)?.file_type())?;
+    let file = File::open(path).map_err(of)?;
+    regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Reads a stream, such as standard input.
+///
+/// # Errors
+///
+/// [`ReadError::Io`] if it can't be read.
+pub fn read_stream(from: impl Read, ask: &Ask<'_>) -> Result<Document, ReadError> {
+    let (bytes, extent) = read_capped(from, ask.limits.bytes)?;
+    let rest = if extent == crate::Extent::Cut { Rest::Unknown } else { Rest::Nothing };
+    Ok(extract(&bytes, rest, ask))
+}
+
+fn regular(found: FileType) -> Result<(), ReadError> {
+    match found {
+        found if found.is_file() => Ok(()),
+        found if found.is_dir() => Err(ReadError::Folder),
+        found if found.is_fifo() => Err(ReadError::NotAFile("a named pipe")),
+        found if found.is_socket() => Err(ReadError::NotAFile("a socket")),
+        _ => Err(ReadError::NotAFile("a device")),
+    }
+}
+
+/// What follows the bytes that were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing: they are all.
+    Nothing,
+    /// This many bytes.
+    Bytes(usize),
+    /// More, nobody knows how many.
+    Unknown,
+}
+
+const fn more(bytes: usize) -> Rest {
+    if bytes == 0 { Rest::Nothing } else { Rest::Bytes(bytes) }
+}
+
+/// The fields of a file's bytes; `rest` says what of it is not among them.
+#[must_use]
+pub fn extract(bytes: &[u8], rest: Rest, ask: &Ask<'_>) -> Document {
+    let cut = rest != Rest::Nothing;
+    let bytes = if cut { whole_characters(bytes) } else { bytes };
+    let kind = ask.kind.unwrap_or_else(|| recognise(ask.name, bytes));
+    let source = ask.source.clone().unwrap_or(Source::named(kind.source()));
+    let mut collector = Collector::new(bytes, source, ask.limits);
+    match kind {
+        Kind::Mail => mail::read(bytes, &mut collector),
+        Kind::Html => html::read(bytes, &mut collector),
+        Kind::Json => json::read(bytes, &mut collector),
+        Kind::Text | Kind::Markdown => text(bytes, &mut collector),
+    }
+    let after = |what: String| format!("{what} after the first {}", sized(bytes.len()));
+    match rest {
+        Rest::Nothing => {}
+        Rest::Bytes(more) => collector.gap(GapReason::TooLong, "", after(sized(more))),
+        Rest::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
+    }
+    let (fields, gaps) = collector.finish();
+    Document { kind, bytes: bytes.len(), fields, gaps }
+}
+
+/// A number of bytes in words.
+fn sized(bytes: usize) -> String {
+    if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
+}
+
+/// Bytes without a character of UTF-8 that the cut left incomplete.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    let start = bytes.len().saturating_sub(3);
+    let last = (start..bytes.len()).rev().find(|at| bytes.get(*at).is_some_and(|byte| byte & 0xc0 != 0x80));
+    let Some(at) = last else { return bytes };
+    let wanted = match bytes.get(at) {
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf4) => 4,
+        _ => 1,
+    };
+    if bytes.len().saturating_sub(at) < wanted { bytes.get(..at).unwrap_or(bytes) } else { bytes }
+}
+
+/// A file that is one text.
+fn text(bytes: &[u8], collector: &mut Collector<'_>) {
+    if let Some(decoded) = collector.decode("", bytes, None) {
+        push_whole(decoded, collector);
+    }
+}
+
+/// Adds a text that is the whole file.
+fn push_whole(decoded: Decoded, collector: &mut Collector<'_>) {
+    let at = decoded.verbatim_from;
+    collector.push(String::new(), decoded.text, at);
+}

@@ -1,0 +1,113 @@
+//! What a file is: by its name, else by how it begins.
+
+use std::path::Path;
+
+use super::{json, mail};
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// One text.
+    Text,
+    /// One text; the guard knows what Markdown hides.
+    Markdown,
+    /// One text in its source; the guard tells what is shown from what is not.
+    Html,
+    /// Headers, bodies and attachments (RFC 5322, RFC 2045).
+    Mail,
+    /// Every string and every key that is more than a name (RFC 8259).
+    Json,
+}
+
+impl Kind {
+    /// The word used in reports and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Mail => "mail",
+            Self::Json => "json",
+        }
+    }
+
+    /// The source that its fields are labelled with.
+    #[must_use]
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Text => "file/text",
+            Self::Markdown => "file/markdown",
+            Self::Html => "file/html",
+            Self::Mail => "file/mail",
+            Self::Json => "file/json",
+        }
+    }
+}
+
+/// The kind of a file with this name and these first bytes.
+///
+/// A known ending decides. Without one, a page begins with its document type or `<html`, a mail
+/// with headers of which at least two are a mail's, and JSON is what parses as it.
+#[must_use]
+pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> Kind {
+    if let Some(kind) = name.and_then(by_ending) {
+        return kind;
+    }
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    if [&b"<!doctype html"[..], b"<html"].iter().any(|page| starts_with(start, page)) {
+        return Kind::Html;
+    }
+    if matches!(start.first(), Some(b'{' | b'[')) && json::is_valid(start) {
+        return Kind::Json;
+    }
+    if mail::looks_like_one(bytes) { Kind::Mail } else { Kind::Text }
+}
+
+fn by_ending(name: &Path) -> Option<Kind> {
+    let ending = name.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "eml" | "mbox" => Kind::Mail,
+        "html" | "htm" | "xhtml" => Kind::Html,
+        "md" | "markdown" | "mdx" => Kind::Markdown,
+        "json" => Kind::Json,
+        "txt" | "text" | "log" | "csv" | "tsv" | "ics" | "jsonl" | "ndjson" | "yaml" | "yml" | "toml" | "xml"
+        | "rst" | "adoc" => Kind::Text,
+        _ => return None,
+    })
+}
+
+fn starts_with(bytes: &[u8], lower: &[u8]) -> bool {
+    bytes.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_decides_then_the_beginning() {
+        for (name, bytes, expected) in [
+            ("a.eml", "anything", Kind::Mail),
+            ("a.EML", "", Kind::Mail),
+            ("a.md", "{}", Kind::Markdown),
+            ("a.json", "not json", Kind::Json),
+            ("a.txt", "<!doctype html>", Kind::Text),
+            ("a.jsonl", "{}\n{}", Kind::Text),
+            ("a", "\u{feff}\n <!DocType HTML>", Kind::Html),
+            ("a", "<html lang=en>", Kind::Html),
+            ("a", "<p>no page of its own", Kind::Text),
+            ("a.unknown", "{\"a\": 1}", Kind::Json),
+            ("a", "[1, 2]\n", Kind::Json),
+            ("a", "[1, 2] and a note", Kind::Text),
+            ("a", "From: a@example.org\nSubject: x\n\nbody", Kind::Mail),
+            ("a", "From x@example.org Mon Jan 1\nFrom: a@example.org\r\nTo: b\r\n", Kind::Mail),
+            ("a", "Received: by x\n\tfor y\nfrom: a\n\n", Kind::Mail),
+            ("a", "Subject: a note\nthat goes on", Kind::Text),
+            ("a", "Note: this\nTodo: that\n\n", Kind::Text),
+            ("a", "", Kind::Text),
+        ] {
+            assert_eq!(recognise(Some(Path::new(name)), bytes.as_bytes()), expected, "{name} {bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Mails: what a person, or a model that is given the mail, would read of it.
+//!
+//! Fields are the headers that people read, every text with its transfer encoding and character set
+//! undone, and the names of attachments, which the sender chooses like everything else. A part that
+//! is no text is a gap.
+//!
+//! The parts are told apart here (RFC 2046), since that has to be bounded before it is done: a mail
+//! may hold a hundred thousand mails, one in another. What stands in a header or in a part is
+//! decoded by the library.
+
+mod headers;
+mod parts;
+mod transfer;
+
+use mail_parser::ContentType;
+
+use super::{GapReason, collect::Collector, html, sized};
+use headers::{Block, Headers};
+use parts::{Chunk, Parts};
+
+/// How deep parts may stand in one another, whatever the limit says: each level recurses.
+const DEPTH: usize = 32;
+
+/// Whether a file begins like a mail.
+pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
+    headers::looks_like_some(without_envelope(Chunk::whole(bytes)).bytes)
+}
+
+/// Adds the fields of a mail.
+pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
+    let chunk = without_envelope(Chunk::whole(bytes));
+    let mut message = Message::new(String::new());
+    message.read(chunk, 0, collector);
+}
+
+/// Without the first line of a mailbox's entry (RFC 4155), `From ann@example.org Mon Jan …`.
+fn without_envelope(chunk: Chunk<'_>) -> Chunk<'_> {
+    let chunk = chunk.after(chunk.bytes.len().saturating_sub(chunk.bytes.trim_ascii_start().len()));
+    if !chunk.bytes.starts_with(b"From ") {
+        return chunk;
+    }
+    let line = chunk.bytes.iter().position(|byte| *byte == b'\n').map_or(chunk.bytes.len(), |at| at.saturating_add(1));
+    chunk.after(line)
+}
+
+/// Names the fields of one message.
+struct Message {
+    /// Empty, or `message[0]/`.
+    prefix: String,
+    bodies: usize,
+    attachments: usize,
+    messages: usize,
+}
+
+/// What a part is if it doesn't say (RFC 2046, section 5.1.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Implied {
+    Text,
+    Message,
+}
+
+impl Message {
+    const fn new(prefix: String) -> Self {
+        Self { prefix, bodies: 0, attachments: 0, messages: 0 }
+    }
+
+    /// Reads a whole message, headers for people included.
+    fn read(&mut self, chunk: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
+        let (block, body) = headers::split(chunk);
+        let mut left_out = block.left_out;
+        for (name, value) in block.for_people() {
+            if !collector.has_room() {
+                left_out = left_out.saturating_add(1);
+                continue;
+            }
+            let name = format!("{}{name}", self.prefix);
+            let text = headers::text(value);
+            if !headers::is_decodable(value) {
+                let about = "a header too long, or with too many encoded words; read as it stands";
+                collector.gap(GapReason::TooLong, &name, about);
+            }
+            let replaced = text.matches(char::REPLACEMENT_CHARACTER).count();
+            if replaced > 0 {
+                collector.replaced(&name, replaced);
+            }
+            collector.push(name, text, None);
+        }
+        if left_out > 0 {
+            let name = format!("{}header", self.prefix);
+            collector.gap(GapReason::TooMany, &name, format!("{left_out} headers, after those that are read"));
+        }
+        self.part((&block, body), Implied::Text, depth, collector);
+    }
+
+    /// Reads a part: its own headers, and what they say of its body.
+    fn part(
+        &mut self,
+        (block, body): (&Block<'_>, Chunk<'_>),
+        default: Implied,
+        depth: usize,
+        collector: &mut Collector<'_>,
+    ) {
+        let headers = block.headers();
+        if headers.contradict {
+            let name = format!("{}part", self.prefix);
+            collector.gap(
+                GapReason::Malformed,
+                &name,
+                "two headers contradict each other about what a part is; the first was believed",
+            );
+        }
+        let kind = PartKind::of(&headers, default);
+        if depth >= collector.limits().depth.min(DEPTH) && !matches!(kind, PartKind::Leaf) {
+            let name = self.next_body();
+            collector.gap(GapReason::TooDeep, &name, "parts stand too deep in one another; read as plain text");
+            self.plain(name, body, collector);
+            return;
+        }
+        match kind {
+            PartKind::Several { boundary, default } => self.several(body, (&boundary, default), depth, collector),
+            PartKind::Message => self.message(&headers, body, depth, collector),
+            PartKind::Leaf => self.leaf(&headers, body, collector),
+        }
+    }
+
+    fn several(
+        &mut self,
+        body: Chunk<'_>,
+        (boundary, default): (&[u8], Implied),
+        depth: usize,
+        collector: &mut Collector<'_>,
+    ) {
+        let found = Parts::split(body, boundary, collector.limits().fields);
+        if found.parts.is_empty() {
+            let name = self.next_body();
+            collector.gap(
+                GapReason::Malformed,
+                &name,
+                "several parts are announced and no boundary is there; read as plain text",
+            );
+            self.plain(name, body, collector);
+            return;
+        }
+        self.around("preamble", found.preamble, collector);
+        for part in found.parts {
+            let (block, body) = headers::split(part);
+            self.part((&block, body), default, depth.saturating_add(1), collector);
+        }
+        if found.left_out > 0 {
+            let about = format!("{} of parts, after the first {}", sized(found.left_out), collector.limits().fields);
+            collector.gap(GapReason::TooMany, &format!("{}part", self.prefix), about);
+        }
+        self.around("epilogue", found.epilogue, collector);
+    }
+
+    /// Text before the first or after the last part, which mail programs don't show.
+    fn around(&self, name: &str, chunk: Chunk<'_>, collector: &mut Collector<'_>) {
+        if !chunk.bytes.trim_ascii().is_empty() {
+            self.plain(format!("{}{name}", self.prefix), chunk, collector);
+        }
+    }
+
+    /// A mail in a mail.
+    fn message(&mut self, headers: &Headers<'_>, body: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
+        let prefix = format!("{}message[{}]/", self.prefix, self.messages);
+        self.messages = self.messages.saturating_add(1);
+        let decoded = transfer::decode(body, headers.encoding());
+        if decoded.is_unknown {
+            collector.gap(GapReason::Unknown, &prefix, "a transfer encoding that is not known; read as it stands");
+        }
+        Self::new(prefix).read(decoded.chunk(), depth.saturating_add(1), collector);
+    }
+
+    fn leaf(&mut self, headers: &Headers<'_>, body: Chunk<'_>, collector: &mut Collector<'_>) {
+        let file = headers.file_name();
+        let name = if file.is_some() || headers.is_attachment() || !headers.is_text() {
+            let name = format!("{}attachment[{}]", self.prefix, self.attachments);
+            self.attachments = self.attachments.saturating_add(1);
+            name
+        } else {
+            self.next_body()
+        };
+        let is_page = headers.is_page() || file.as_deref().is_some_and(names_a_page);
+        collector.push(format!("{name} name"), file.unwrap_or_default(), None);
+        if body.bytes.is_empty() {
+            return;
+        }
+        let decoded = transfer::decode(body, headers.encoding());
+        if decoded.is_unknown {
+            collector.gap(GapReason::Unknown, &name, "a transfer encoding that is not known; read as it stands");
+        }
+        let chunk = decoded.chunk();
+        let of_page = || html::declared_charset(chunk.bytes).filter(|_| is_page);
+        let declared = headers.charset().map(str::to_owned).or_else(of_page);
+        if headers.is_text() || looks_like_text(chunk.bytes) {
+            push(name, chunk, declared.as_deref(), collector);
+        } else {
+            let about = format!("{}, {}", headers.media_type(), sized(chunk.bytes.len()));
+            collector.gap(GapReason::NotText, &name, about);
+        }
+    }
+
+    fn next_body(&mut self) -> String {
+        let name = format!("{}body[{}]", self.prefix, self.bodies);
+        self.bodies = self.bodies.saturating_add(1);
+        name
+    }
+
+    fn plain(&self, name: String, chunk: Chunk<'_>, collector: &mut Collector<'_>) {
+        push(name, chunk, None, collector);
+    }
+}
+
+fn push(name: String, chunk: Chunk<'_>, declared: Option<&str>, collector: &mut Collector<'_>) {
+    if let Some(decoded) = collector.decode(&name, chunk.bytes, declared) {
+        let at = chunk.at.zip(decoded.verbatim_from).map(|(at, before)| at.saturating_add(before));
+        collector.push(name, decoded.text, at);
+    }
+}
+
+/// A part that doesn't say that it is text: UTF-8 without control characters is.
+fn looks_like_text(bytes: &[u8]) -> bool {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}');
+    std::str::from_utf8(bytes).is_ok_and(|text| !text.contains(is_control))
+}
+
+fn names_a_page(file: &str) -> bool {
+    let lower = file.to_ascii_lowercase();
+    [".html", ".htm", ".xhtml"].iter().any(|ending| lower.ends_with(ending))
+}
+
+/// What a part's headers make of it.
+enum PartKind {
+    Several { boundary: Vec<u8>, default: Implied },
+    Message,
+    Leaf,
+}
+
+impl PartKind {
+    fn of(headers: &Headers<'_>, default: Implied) -> Self {
+        let Some(content_type) = &headers.content_type else {
+            return if default == Implied::Message { Self::Message } else { Self::Leaf };
+        };
+        let subtype = content_type.subtype().unwrap_or_default();
+        match content_type.ctype() {
+            "multipart" => Self::Several {
+                boundary: boundary(content_type),
+                default: if subtype == "digest" { Implied::Message } else { Implied::Text },
+            },
+            "message" if matches!(subtype, "rfc822" | "global" | "news") => Self::Message,
+            _ => Self::Leaf,
+        }
+    }
+}
+
+fn boundary(content_type: &ContentType<'_>) -> Vec<u8> {
+    content_type.attribute("boundary").unwrap_or_default().trim_end().as_bytes().to_vec()
+}

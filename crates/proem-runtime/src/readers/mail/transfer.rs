@@ -1,0 +1,120 @@
+//! Undoes transfer encodings (RFC 2045, section 6), as leniently as mail programs do.
+
+use std::borrow::Cow;
+
+use mail_parser::decoders::base64::base64_decode;
+
+use super::parts::Chunk;
+
+/// A body as it was before it was encoded.
+#[derive(Debug)]
+pub(super) struct Plain<'a> {
+    bytes: Cow<'a, [u8]>,
+    at: Option<usize>,
+    /// Whether the encoding's name means nothing; the body stands as it was.
+    pub(super) is_unknown: bool,
+}
+
+impl Plain<'_> {
+    /// The bytes.
+    pub(super) fn chunk(&self) -> Chunk<'_> {
+        Chunk { bytes: &self.bytes, at: self.at }
+    }
+}
+
+/// Undoes the encoding that is named; an empty name is none.
+pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> Plain<'a> {
+    let bytes = match encoding.to_ascii_lowercase().as_str() {
+        "base64" => base64(body.bytes),
+        "quoted-printable" => quoted_printable(body.bytes),
+        other => {
+            let is_unknown = !matches!(other, "" | "7bit" | "8bit" | "binary");
+            return Plain { bytes: Cow::Borrowed(body.bytes), at: body.at, is_unknown };
+        }
+    };
+    Plain { bytes: Cow::Owned(bytes), at: None, is_unknown: false }
+}
+
+/// Characters outside the alphabet are passed over, as the standard wants; the library refuses them.
+fn base64(bytes: &[u8]) -> Vec<u8> {
+    let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
+    let mut open = 0_usize;
+    for byte in bytes {
+        match byte {
+            b'=' => {
+                // One character alone stands for nothing.
+                if open == 1 {
+                    kept.pop();
+                } else {
+                    kept.push(b'=');
+                }
+                open = 0;
+            }
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => {
+                kept.push(*byte);
+                open = open.saturating_add(1) % 4;
+            }
+            _ => {}
+        }
+    }
+    match open {
+        1 => _ = kept.pop(),
+        2 | 3 => kept.push(b'='),
+        _ => {}
+    }
+    base64_decode(&kept).unwrap_or_default()
+}
+
+/// What isn't an escape stands for itself; the library refuses it.
+fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'=' {
+            out.push(*byte);
+            continue;
+        }
+        let blank = after.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        match (after, after.get(blank)) {
+            // A soft line break, with white space that was added on the way.
+            (_, Some(b'\n')) => rest = after.get(blank.saturating_add(1)..).unwrap_or_default(),
+            (_, None) => rest = &[],
+            ([high, low, after @ ..], _) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                let byte = digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low);
+                out.extend(byte);
+                rest = after;
+            }
+            _ => out.push(b'='),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(encoding: &str, body: &str, expected: &[u8]) {
+        let plain = decode(Chunk::whole(body.as_bytes()), encoding);
+        assert_eq!(plain.chunk().bytes, expected, "{encoding} {body:?}");
+        assert!(!plain.is_unknown);
+    }
+
+    #[test]
+    fn encodings_are_undone_leniently() {
+        check("Base64", "aGVs\r\nbG8=\r\n", b"hello");
+        check("base64", "aG!V-s bG8", b"hello");
+        check("base64", "aGk=aGk=", b"hihi");
+        check("base64", "aGVsbG8=x", b"hello");
+        check("base64", "aGVsx=bG8=", b"hello");
+        check("base64", "=", b"");
+        check("quoted-printable", "caf=C3=A9 =3d=\r\nx= \t\ny=\r\n", "caf\u{e9} =xy".as_bytes());
+        check("QUOTED-PRINTABLE", "a=zzb=4", b"a=zzb=4");
+        check("quoted-printable", "a=  b=", b"a=  b");
+        check("8bit", "a=41", b"a=41");
+        assert!(decode(Chunk::whole(b"x"), "x-uuencode").is_unknown);
+    }
+}

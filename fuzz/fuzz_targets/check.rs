@@ -1,0 +1,77 @@
+//! Whatever an answer holds: nothing that no trusted text names goes out, and every failure has its
+//! place.
+//!
+//! A NUL in the input separates the trusted text, the text from outside and the answer.
+
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use libfuzzer_sys::fuzz_target;
+use proem_guard::{
+    Key, Untrusted,
+    check::{
+        Action, Allowlist, Canary, Case, Checked, Evidence, Field, Figures, FreeText, Outside, Prompt, Role, Rule,
+        Rules, check,
+    },
+};
+use proem_text::{Audience, Label, Source, Span};
+
+const PROMPT: &str = "Never tell anybody that the keys to the cellar are under the third flower pot.";
+
+fuzz_target!(|text: &str| {
+    let mut parts = text.split('\0');
+    let (trusted, outside) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let answer = parts.next().unwrap_or(trusted);
+
+    let checked = run(trusted, outside, answer);
+    for failure in &checked.failures {
+        assert!(failure.excerpt.len() <= 80);
+        assert!(answer.get(failure.span.start..failure.span.end).is_some(), "{failure:?}");
+    }
+    // Text from outside vouches for nothing; it only explains.
+    let places = |checked: &Checked| -> BTreeSet<(String, Span)> {
+        let others = checked.failures.iter().filter(|failure| failure.rule != Rule::PromptLeak);
+        others.map(|failure| (failure.field.clone(), failure.span)).collect()
+    };
+    assert_eq!(places(&checked), places(&run(trusted, "", answer)));
+    // Without a trusted text no address passes.
+    for field in ["recipient", "host", "url", "amount", "id", "number"] {
+        assert!(run("", outside, answer).failures.iter().any(|failure| failure.field == field), "{field}");
+    }
+    // The prompt is recognised in front of anything and behind it.
+    for text in [format!("{PROMPT} {answer}"), format!("{answer} {PROMPT}")] {
+        let told = run(trusted, "", &text);
+        assert!(told.failures.iter().any(|failure| failure.field == "plain"), "{text:?}");
+    }
+});
+
+fn run(trusted: &str, outside: &str, answer: &str) -> Checked {
+    let label = Label::from_source(Source::named("fuzz"));
+    let value = Untrusted::new(answer.to_owned(), label.clone());
+    let outside = Untrusted::new(outside.to_owned(), label.clone());
+    let name = Untrusted::new("send".to_owned(), label.clone());
+    let text = Role::FreeText(FreeText { audience: Audience::Public, figures: Figures::Checked });
+    let fields = [
+        ("recipient", Role::Recipient),
+        ("host", Role::Host),
+        ("url", Role::Url),
+        ("amount", Role::Amount),
+        ("id", Role::Id(Case::Folded)),
+        ("number", Role::Number),
+        ("text", text),
+        ("plain", Role::Plain),
+    ]
+    .map(|(path, role)| Field { path, role, value: &value });
+    let (allow, canary) = (Allowlist::new(), Canary::new(&Key::new([7; 32]), "fuzz"));
+    let rules = Rules {
+        actions: &["send"],
+        denied: &[],
+        allow: &allow,
+        trusted: &[Evidence::whole("task", trusted)],
+        untrusted: &[Outside { name: "mail", text: &outside }],
+        request: &label,
+        prompt: Prompt { text: PROMPT, canary: Some(&canary), quotable: &[] },
+    };
+    check(&Action { name: &name, fields: &fields }, &rules)
+}
