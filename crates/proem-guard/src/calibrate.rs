@@ -43,10 +43,10 @@ pub enum Refused {
         /// How many there were.
         texts: usize,
     },
-    /// The point would move too far: the corpus isn't benign, or it is unlike anything the scorer
+    /// The point would rise too far: the corpus isn't benign, or it is unlike anything the scorer
     /// can judge.
     TooFar {
-        /// How far, in log-odds; positive means fewer flags.
+        /// How far, in log-odds.
         shift: f32,
     },
     /// Fewer of the committed attacks would be found.
@@ -68,7 +68,7 @@ impl fmt::Display for Refused {
             }
             Self::TooFar { shift } => write!(
                 f,
-                "the flag point would move by {shift:+.2}, more than {MAX_SHIFT} either way; \
+                "the flag point would rise by {shift:.2}, which is more than {MAX_SHIFT}; \
                  take the texts that are no ordinary ones out of the corpus"
             ),
             Self::FindsLess { before, after, of } => write!(
@@ -95,9 +95,10 @@ pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Refused>
     }
     let stage = guard.stage();
     let mut scores: Vec<f32> = benign.iter().map(|scan| stage.logit(&scan.features)).collect();
-    let flag = threshold(&mut scores);
+    // A corpus that is plainer than any other would flag what the next text has a little more of.
+    let flag = threshold(&mut scores).max(stage.flag() - MAX_SHIFT);
     let shift = flag - stage.flag();
-    if shift.is_nan() || shift.abs() > MAX_SHIFT {
+    if shift.is_nan() || shift > MAX_SHIFT {
         return Err(Refused::TooFar { shift });
     }
     let moved = stage.clone().with_flag(flag);
@@ -173,7 +174,8 @@ pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<Stage, String> 
         return Err(format!("it belongs to model `{}`, this is `{model}`", calibration.model));
     }
     let shift = calibration.flag - guard.stage().flag();
-    if shift.is_nan() || shift.abs() > MAX_SHIFT {
+    // With room for what is lost when a number is written.
+    if shift.is_nan() || shift.abs() > MAX_SHIFT + 0.001 {
         return Err(format!("{}", Refused::TooFar { shift }));
     }
     Ok(guard.stage().clone().with_flag(calibration.flag))

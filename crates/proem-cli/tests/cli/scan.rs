@@ -308,6 +308,68 @@ fn a_stream_is_answered_row_by_row() {
 }
 
 /// The guide's commands print what the guide says; scores aside.
+/// Three hundred harmless texts that differ in two numbers.
+fn corpus(count: usize) -> String {
+    let row =
+        |n: usize| json!({ "text": format!("The train number {n} to Lyon leaves at noon from track {}.", n % 17) });
+    (0..count).map(|n| format!("{}\n", row(n))).collect()
+}
+
+#[test]
+fn a_calibration_fits_the_flag_point_and_can_be_undone() {
+    let fixture = fixture();
+    let file = Path::new("config/proem/guard/calibration.json");
+    fixture.write("few.jsonl", corpus(299));
+    let run = fixture.proem(&["scan", "--calibrate", "few.jsonl"]);
+    assert_eq!(run.code(), 1);
+    assert!(
+        run.stderr().contains("299 texts say too little about one in a hundred; give at least 300"),
+        "{}",
+        run.stderr()
+    );
+    assert!(run.stderr().contains("few.jsonl:1"), "the highest are shown: {}", run.stderr());
+    assert!(!fixture.base.join(file).exists());
+
+    let lines = |text: &str| text.lines().map(|line| format!("{}\n", json!({ "text": line }))).collect::<String>();
+    let attacks = lines(include_str!("../../../../evals/guard/attacks.txt"));
+    fixture.write("attacks.jsonl", format!("{attacks}{attacks}"));
+    let run = fixture.proem(&["scan", "--calibrate", "attacks.jsonl"]);
+    assert_eq!(run.code(), 1, "{}", run.stderr());
+    assert!(run.stderr().contains("the flag point would rise by"), "{}", run.stderr());
+    assert!(!fixture.base.join(file).exists());
+
+    let ordinary = include_str!("../../../../evals/guard/benign.txt");
+    fixture.write("ordinary.jsonl", lines(ordinary));
+    let run = fixture.proem(&["scan", "--calibrate", "ordinary.jsonl"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert!(run.stderr().contains("from 737 texts; written to"), "{}", run.stderr());
+    assert_eq!(run.stderr().lines().filter(|line| line.contains("ordinary.jsonl:")).count(), 20);
+    let content = fs::read_to_string(fixture.base.join(file)).unwrap();
+    let written: Value = serde_json::from_str(&content).unwrap();
+    assert_eq!(written["texts"], 737);
+    assert_eq!(fixture.proem(&["scan", "harmless.md"]).stderr(), "");
+
+    // What belongs to another model is not used, and that is said.
+    fs::write(fixture.base.join(file), content.replace("learned-1/", "learned-0/")).unwrap();
+    let run = fixture.proem(&["scan", "harmless.md"]);
+    assert!(run.stderr().contains("is not used: it belongs to model `learned-0/"), "{}", run.stderr());
+}
+
+#[test]
+fn a_table_of_verdicts_of_ones_own_counts() {
+    let fixture = fixture();
+    let folder = fixture.base.join("config/proem/guard");
+    fs::create_dir_all(&folder).unwrap();
+    let table = "*\t*\tallow\tflag\tquarantine\tblock\njira\t*\tallow\tallow\tallow\tallow\n";
+    fs::write(folder.join("verdicts.tsv"), table).unwrap();
+    assert_eq!(fixture.proem(&["scan", "note.txt"]).code(), 1);
+    assert_eq!(fixture.proem(&["scan", "note.txt", "--source", "jira"]).code(), 0);
+    fs::write(folder.join("verdicts.tsv"), "*\t*\tallow\n").unwrap();
+    let run = fixture.proem(&["scan", "harmless.md"]);
+    assert_eq!(run.code(), 2, "a table that can't be read lets nothing through");
+    assert!(run.stderr().contains("verdicts.tsv: line 1: 3 columns"), "{}", run.stderr());
+}
+
 #[test]
 fn the_guide_is_true() {
     let fixture = fixture();
