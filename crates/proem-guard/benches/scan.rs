@@ -1,6 +1,6 @@
 //! How fast a text is scanned, beside what a user would pick instead: a set of regular expressions
 //! over the text as it is.
-#![expect(clippy::unwrap_used, missing_docs, reason = "a benchmark may stop at what it didn't expect")]
+#![expect(clippy::unwrap_used, reason = "a benchmark may stop at what it didn't expect")]
 
 use std::hint::black_box;
 

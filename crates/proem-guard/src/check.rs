@@ -19,7 +19,6 @@
 mod allow;
 mod amount;
 mod canary;
-mod entity;
 mod evidence;
 mod extract;
 mod host;

@@ -26,6 +26,7 @@ mod smuggled;
 mod spaced;
 mod turned;
 
+pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean},
     folded::folded,

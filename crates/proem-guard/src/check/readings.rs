@@ -5,7 +5,8 @@
 //! told, and so is a reading longer than any field may be (one character can stand for eighteen). A
 //! decoded piece stands where its code stood.
 
-use super::{MAX_FIELD, entity, url::hex};
+use super::{MAX_FIELD, url::hex};
+use crate::view::reference;
 use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span, character, normalise};
 
@@ -168,7 +169,7 @@ fn entities(text: &str) -> Reading {
     if !text.contains('&') {
         return Reading::unchanged(text);
     }
-    rewrite(text, |text, at| entity::read(text.get(at..)?))
+    rewrite(text, |text, at| reference(text.get(at..)?).map(|(c, length)| (length, String::from(c))))
 }
 
 /// Runs of `%41`; what is not UTF-8 stays, but for its ASCII characters.

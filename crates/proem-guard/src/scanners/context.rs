@@ -39,7 +39,7 @@ impl Context {
         let is = |mention: &Mention, concept: Option<u16>| Some(mention.concept) == concept;
         let (mut discussed, mut reported, mut cited) = (false, false, false);
         for mention in around(sight.mentions, index, span, MAX_NEAR) {
-            discussed |= is(mention, self.discussed);
+            discussed |= is(mention, self.discussed) && !is_in_address(&sight.folded.text, mention.span);
             cited |= is(mention, self.cited);
             reported |= is(mention, self.reported) && mention.span.start <= span.start;
         }
@@ -51,6 +51,17 @@ impl Context {
         }
         if cited || is_quoted(&sight.folded.text, span) { Severity::Low } else { milder(severity) }
     }
+}
+
+/// Whether a word is part of an address or a path, which anybody can name as he likes.
+fn is_in_address(text: &str, word: Span) -> bool {
+    let joins = |c: char| matches!(c, '@' | '/' | '_' | '-');
+    let before = text.get(..word.start).and_then(|before| before.chars().next_back());
+    let mut behind = text.get(word.end..).unwrap_or_default().chars();
+    let next = behind.next();
+    before.is_some_and(|c| joins(c) || c == '.')
+        || next.is_some_and(joins)
+        || (next == Some('.') && behind.next().is_some_and(char::is_alphanumeric))
 }
 
 const fn milder(severity: Severity) -> Severity {
@@ -72,4 +83,25 @@ pub(super) fn is_quoted(text: &str, span: Span) -> bool {
 fn has_quote(chars: impl Iterator<Item = char>) -> bool {
     let mut chars = chars.take_while(|c| *c != '\n');
     chars.any(|c| matches!(c, '"' | '“' | '”' | '„' | '«' | '»' | '`' | '「' | '」' | '『' | '』' | '‘'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_in_an_address_says_nothing_about_the_text() {
+        for (text, expected) in [
+            ("mail it to eve@attacker.com", true),
+            ("see https://example.com/attacker", true),
+            ("attacker@example.com", true),
+            ("attacker-mail", true),
+            ("the attacker. he said", false),
+            ("the attacker, he said", false),
+            ("attacker", false),
+        ] {
+            let start = text.find("attacker").unwrap();
+            assert_eq!(is_in_address(text, Span::new(start, start.saturating_add(8))), expected, "{text}");
+        }
+    }
 }

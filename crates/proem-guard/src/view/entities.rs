@@ -28,6 +28,9 @@ pub(super) fn references(text: &str, offset: usize) -> impl Iterator<Item = (Spa
     })
 }
 
+/// The names that need no semicolon, of those that an address or a word can be cut with.
+const OLD_NAMES: [&str; 11] = ["amp", "AMP", "lt", "LT", "gt", "GT", "quot", "QUOT", "nbsp", "shy", "pound"];
+
 /// The most digits that are read: more stand for no character.
 const MOST_DIGITS: usize = 16;
 
@@ -35,7 +38,7 @@ const MOST_DIGITS: usize = 16;
 const LONGEST_NAME: usize = 16;
 
 /// What a reference at the start stands for, and its length.
-fn reference(text: &str) -> Option<(char, usize)> {
+pub(crate) fn reference(text: &str) -> Option<(char, usize)> {
     let behind = text.strip_prefix('&')?;
     let (digits, radix, before) = if let Some(rest) = behind.strip_prefix("#x").or_else(|| behind.strip_prefix("#X")) {
         (rest, 16, 3)
@@ -65,7 +68,7 @@ fn numbered(code: u64) -> char {
     c.filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The character of a name, which ends with a semicolon; five old names need none.
+/// The character of a name, which ends with a semicolon; a few old names need none.
 fn named(behind: &str) -> Option<(char, usize)> {
     let length = behind.bytes().take(LONGEST_NAME).take_while(u8::is_ascii_alphanumeric).count();
     let name = behind.get(..length)?;
@@ -73,10 +76,8 @@ fn named(behind: &str) -> Option<(char, usize)> {
         let c = lookup(name).or_else(|| styled(name))?;
         return Some((c, length.saturating_add(2)));
     }
-    let (name, c) = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("nbsp", '\u{a0}')]
-        .into_iter()
-        .find(|(old, _)| name.strip_prefix(old).is_some())?;
-    Some((c, name.len().saturating_add(1)))
+    let old = OLD_NAMES.iter().find(|old| name.starts_with(**old))?;
+    Some((lookup(old)?, old.len().saturating_add(1)))
 }
 
 /// `&Afr;`, `&ascr;`, `&Aopf;`: letters in another style, given plain.
