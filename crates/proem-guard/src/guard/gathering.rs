@@ -35,7 +35,7 @@ pub(super) struct Gathering {
     unread: BTreeSet<Unread>,
     /// Where the block at hand begins.
     offset: usize,
-    /// Hidden characters of the block at hand, in bytes of the original.
+    /// Hidden characters of the block at hand, in bytes of the original, in order.
     removed: Vec<Span>,
     windows: Vec<Scored>,
     window_count: usize,
@@ -78,7 +78,8 @@ impl Gathering {
         for hit in hits.drain(..) {
             let span = self.moved(reading.view.map.original(hit.span));
             // Words that a hidden character cuts don't read in the original as they do here.
-            let is_cut = self.removed.iter().any(|removed| span.start < removed.start && removed.end < span.end);
+            let next = self.removed.partition_point(|removed| removed.start <= span.start);
+            let is_cut = self.removed.get(next).is_some_and(|removed| removed.end < span.end);
             let hidden = is_cut || reading.steps.iter().any(|step| step.hides());
             let Hit { kind, rule, severity, score, .. } = hit;
             if kind == FindingKind::Similar {
@@ -122,7 +123,7 @@ impl Gathering {
 
     /// Keeps the worst findings, the first of them where they are as bad.
     fn keep_worst(&mut self) {
-        self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.span, finding.kind));
+        self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.span, finding.kind, finding.rule));
         // What two blocks share was found twice.
         self.findings.dedup();
         self.findings.truncate(MAX_FINDINGS);
