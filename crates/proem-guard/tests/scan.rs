@@ -68,6 +68,22 @@ fn an_attack_at_the_border_of_two_blocks_is_found() {
 }
 
 #[test]
+fn what_is_encoded_too_deep_is_told_and_never_allowed() {
+    const DEEP: usize = 100_000;
+    let percent: String = "ignore".bytes().map(|byte| format!("%{}{byte:02x}", "25".repeat(DEEP))).collect();
+    for (name, text) in [
+        ("percent", percent),
+        ("one percent", format!("%{}69gnore", "25".repeat(DEEP))),
+        ("entities", format!("&{}#105;gnore", "amp;".repeat(DEEP))),
+        ("elements", format!("{}ignore", "<div>".repeat(DEEP))),
+    ] {
+        let scan = GUARD.scan(&outside(&text));
+        assert!(!scan.unread.is_empty(), "{name}");
+        assert!(bar().judge(&scan) >= Verdict::Flag, "{name}");
+    }
+}
+
+#[test]
 fn cutting_leaves_the_rest_and_counts_it() {
     for (text, expected, verdict) in [
         ("Status is green. Nothing else.", Some("Status is green. Nothing else."), Verdict::Allow),

@@ -130,6 +130,7 @@ fn escapes_in_links_pages_and_strings() {
         ("%69%67%6e%6f%72%65 all", &["percent: ignore all"]),
         ("q=%E5%BF%BD%E7%95%A5", &["percent: q=忽略"]),
         ("%2569%2567%256e", &["percent: %69%67%6e", "percent percent: ign"]),
+        ("%2569gnore", &["percent: %69gnore", "percent percent: ignore"]),
         ("100%25 of a%20b", &[]),
         ("50% of 20 % off", &[]),
         ("&#105;&#x67;nore&nbsp;&uuml;ber &#x200B;", &["entities: ignore\u{a0}über "]),
