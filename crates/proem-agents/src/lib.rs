@@ -1,3 +1,5 @@
 //! The agents as step machines: what each one needs to know, and what it proposes.
 
 pub mod assemble;
+pub mod prompted;
+pub mod screen;

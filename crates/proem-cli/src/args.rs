@@ -25,6 +25,9 @@ pub(crate) enum Command {
     /// Discover tools and skills, look at them and approve them
     #[command(subcommand, after_help = CATALOGUE_EXAMPLES)]
     Catalogue(CatalogueCommand),
+    /// Ask a model with a prompt of the book, and check its answer
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Run),
     /// Look for prompt injections in files
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(Scan),
@@ -62,6 +65,8 @@ pub(crate) enum ReferenceDocument {
     Configuration,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
+    /// The JSON Schema of `run --json`
+    RunSchema,
     /// The JSON Schema of `scan --json`
     ScanSchema,
 }
@@ -88,6 +93,14 @@ Examples:
   proem catalogue check              # exit code 1 if something is wrong
   proem catalogue approve github     # shows the whole manifest, asks once
   proem catalogue refresh            # after a file changed; starts no server";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  proem run reviews/triage --input issue.json
+  proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
+  proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
+  proem run reviews/triage --input issue.json --provider ollama --model llama3.1
+  proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
@@ -290,6 +303,71 @@ pub(crate) struct CataloguePlace {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Run {
+    /// `agent/name`, or `agent/name@version`
+    pub(crate) prompt: String,
+    /// A JSON object with the prompt's inputs; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    pub(crate) input: Option<PathBuf>,
+    /// One input as text, over what the file says; may be given several times
+    #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
+    pub(crate) set: Vec<(String, String)>,
+    /// A file with the inputs of one run on each line, as JSON; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) batch: Option<PathBuf>,
+    /// Where a batch's results go, in the order of its lines; what an interrupted run got is kept
+    #[arg(long, value_name = "FILE", requires = "batch")]
+    pub(crate) out: Option<PathBuf>,
+    /// The most requests at once
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrency: Option<std::num::NonZeroUsize>,
+    /// The model or role that is asked, instead of the prompt's own
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Somebody else wrote the inputs: contain all of them
+    #[arg(long)]
+    pub(crate) input_untrusted: bool,
+    /// The most input tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// How often the model is asked at most until its answer meets the contract
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) attempts: std::num::NonZeroU32,
+    /// The most tokens of all attempts together, prompts and answers
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_tokens: Option<u64>,
+    /// The longest that one run may take
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub(crate) timeout: std::num::NonZeroU32,
+    /// Print the request instead of sending it
+    #[arg(long, conflicts_with_all = ["record", "replay", "out"])]
+    pub(crate) dry_run: bool,
+    /// Keep what goes over the wire in a folder, without keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Take answers from such a folder, if the requests are the same
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Print the value with its label, attempts, usage and cost as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Account for every attempt on standard error
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// The folder whose project's book is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+fn name_and_text(argument: &str) -> Result<(String, String), String> {
+    let (name, text) = argument.split_once('=').ok_or("write NAME=TEXT")?;
+    Ok((name.to_owned(), text.to_owned()))
 }
 
 /// How a file is read.

@@ -3,9 +3,12 @@
 //! A project's file counts as written only if this user trusted it. Until then it may only
 //! restrict: its caps apply where they are lower, everything else in it is ignored.
 
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
 
 use proem_agents::assemble::settings::Settings;
+use proem_engine::providers::Answers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,76 @@ pub(crate) struct Config {
     pub(crate) baseline: Option<String>,
     /// Where tools and skills are found, beside the places that are always looked at.
     pub(crate) catalogue: CatalogueFiles,
+    /// The model that stands behind a role, such as `small`: a model's name, or `PROVIDER/MODEL`.
+    pub(crate) roles: BTreeMap<String, String>,
+    /// Servers that run models, by a name of yours; `anthropic` and `openai` are known and may be
+    /// changed.
+    pub(crate) providers: BTreeMap<String, ProviderFile>,
+    /// Which model says how near texts are in meaning; without it, the one that ships with Proem,
+    /// which runs on this machine.
+    pub(crate) embedding: EmbeddingFile,
+}
+
+/// The protocol that a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Protocol {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions, which Ollama, vLLM, llama.cpp and OpenRouter speak too.
+    OpenAi,
+}
+
+/// One server that runs models. What is left out is as the provider has it, or 8 requests at once, 4
+/// attempts, 10 seconds to connect, 120 for a call, 60 without a byte, 4 MiB for an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ProviderFile {
+    /// The protocol that it speaks, `anthropic` or `openai`; without it, `openai`.
+    pub(crate) protocol: Option<Protocol>,
+    /// What every path is put behind, such as `http://127.0.0.1:11434/v1`.
+    pub(crate) base_url: Option<String>,
+    /// The name of the environment variable that holds its key; without it, no key is sent. Never
+    /// the key itself.
+    pub(crate) key: Option<String>,
+    /// How its models are held to a schema: `tool`, `schema`, `object` or `text`.
+    pub(crate) answers: Option<Answers>,
+    /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
+    pub(crate) stream: Option<bool>,
+    /// The most requests at once.
+    pub(crate) concurrency: Option<NonZeroUsize>,
+    /// The most requests a minute; without it, as many as the server takes.
+    pub(crate) requests_per_minute: Option<NonZeroU32>,
+    /// How often a request is sent at most, the first time included.
+    pub(crate) attempts: Option<NonZeroU32>,
+    /// The longest that a connection may take, in seconds.
+    pub(crate) connect_seconds: Option<NonZeroU32>,
+    /// The longest that an attempt may take, in seconds.
+    pub(crate) call_seconds: Option<NonZeroU32>,
+    /// The longest that nothing may come while an answer is read, in seconds.
+    pub(crate) idle_seconds: Option<NonZeroU32>,
+    /// The most bytes of an answer.
+    pub(crate) answer_bytes: Option<NonZeroUsize>,
+    /// What is known about its models, by their names there.
+    pub(crate) models: BTreeMap<String, ModelFile>,
+}
+
+/// One model of a server. What is left out is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelFile {
+    /// The tokens of prompt and answer together, at most.
+    pub(crate) context_tokens: Option<NonZeroUsize>,
+    /// The tokens of an answer, at most.
+    pub(crate) output_tokens: Option<NonZeroUsize>,
+    /// How it is held to a schema, if not as the server's other models.
+    pub(crate) answers: Option<Answers>,
+    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000.
+    pub(crate) input_price: Option<NonZeroU64>,
+    /// What a token of the answer costs, in nano-dollars.
+    pub(crate) output_price: Option<NonZeroU64>,
+    /// What a token that is read from the cache costs, in nano-dollars.
+    pub(crate) cache_read_price: Option<NonZeroU64>,
 }
 
 /// The keys of `[catalogue]`. Paths are relative to the file that names them; yours may be absolute.
@@ -37,6 +110,28 @@ pub(crate) struct CatalogueFiles {
     pub(crate) skills: Vec<String>,
     /// Files with one entry on each line, as JSON.
     pub(crate) lines: Vec<String>,
+}
+
+/// The keys of `[embedding]`: a model at one of your providers, which gets the text of tasks,
+/// memories and your catalogue. What is left out is 20 seconds, 96 texts a request, 8,000 bytes a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EmbeddingFile {
+    /// The provider, by its name under `providers`; one of protocol `openai`.
+    pub(crate) provider: Option<String>,
+    /// The model's name there.
+    pub(crate) model: Option<String>,
+    /// How many numbers its vectors are to have, for models that can shorten them; at most 4,096.
+    pub(crate) dimensions: Option<NonZeroU32>,
+    /// A file with weights for the model, which `cargo lab train select` makes; below the folder of
+    /// your `config.toml`, or absolute. Without it words decide, and nothing is sent.
+    pub(crate) calibration: Option<String>,
+    /// How long embedding the texts of one step may take, in seconds.
+    pub(crate) seconds: Option<NonZeroU32>,
+    /// The most texts of one request, at most 96.
+    pub(crate) texts: Option<NonZeroUsize>,
+    /// The most bytes of one text; the rest of a longer one is not sent.
+    pub(crate) text_bytes: Option<NonZeroUsize>,
 }
 
 impl Config {

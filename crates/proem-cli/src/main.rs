@@ -4,8 +4,10 @@
 //! finding or a negative answer, 2 usage or configuration, 3 something outside failed, 70 a bug.
 
 mod args;
+mod calling;
 mod commands;
 mod config;
+mod embedding;
 mod failure;
 mod guarding;
 mod places;

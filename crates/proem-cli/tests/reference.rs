@@ -75,6 +75,11 @@ fn assemble_schema() {
 }
 
 #[test]
+fn run_schema() {
+    check("run.schema.json", &proem(&["reference", "run-schema"]));
+}
+
+#[test]
 fn scan_schema() {
     check("scan.schema.json", &proem(&["reference", "scan-schema"]));
 }

@@ -1,12 +1,16 @@
 //! An assembled prompt: the sections of one request, in the order a model reads them.
 
+use proem_guard::Contained;
 use proem_text::{Label, span::Span};
+use serde::{Deserialize, Serialize};
 
+use crate::call::stored;
 use crate::message::Role;
 use crate::section::{CacheClass, Layer, Rank, Trust};
+use crate::tokens::TokenCounter;
 
 /// Which prompt an assembly was made from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PromptId {
     /// The agent's folder in the book, such as `assemble`.
     pub agent: String,
@@ -19,7 +23,7 @@ pub struct PromptId {
 }
 
 /// A section with its text, where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
     /// Its name in the prompt file.
     pub name: String,
@@ -36,15 +40,17 @@ pub struct Placed {
     /// Its text, ending with a blank line.
     pub text: String,
     /// Where its untrusted parts came from.
+    #[serde(with = "stored::label")]
     pub label: Label,
     /// Its tokens, by the assembly's counter.
     pub tokens: usize,
     /// Its bytes in [`Assembly::text`].
+    #[serde(with = "stored::span")]
     pub range: Span,
 }
 
 /// A prompt ready to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assembly {
     /// What it was made from.
     pub prompt: PromptId,
@@ -57,7 +63,41 @@ pub struct Assembly {
     pub output_tokens: usize,
 }
 
+/// What can be put behind everything that an assembly holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Appended<'a> {
+    /// Words of ours.
+    Ours(&'a str),
+    /// Text from outside, contained.
+    Outside(&'a Contained),
+}
+
 impl Assembly {
+    /// Puts a section behind all others, in the user's message and below every boundary. It ends
+    /// with a blank line.
+    pub fn append(&mut self, name: &str, what: Appended<'_>, counter: &dyn TokenCounter) {
+        let start = self.sections.last().map_or(0, |last| last.range.end);
+        let (trust, rank, text, label) = match what {
+            Appended::Ours(text) => (Trust::Trusted, Rank::TrustedVolatile, text, Label::trusted()),
+            Appended::Outside(contained) => {
+                (Trust::Untrusted, Rank::UntrustedVolatile, contained.text(), contained.label().clone())
+            }
+        };
+        let text = format!("{}\n\n", text.trim_end_matches('\n'));
+        self.sections.push(Placed {
+            name: name.to_owned(),
+            role: Role::User,
+            trust,
+            cache: CacheClass::Never,
+            layer: Layer::Context,
+            rank,
+            label,
+            tokens: counter.count(&text),
+            range: Span::new(start, start.saturating_add(text.len())),
+            text,
+        });
+    }
+
     /// All sections' text in request order.
     #[must_use]
     pub fn text(&self) -> String {

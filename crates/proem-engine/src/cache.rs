@@ -6,11 +6,13 @@
 
 use core::num::{NonZeroU32, NonZeroUsize};
 
+use proem_text::json;
 use serde::Serialize;
 
 use crate::assembly::Assembly;
+use crate::call::Request;
 use crate::providers::{Mode, Model};
-use crate::tokens::Exactness;
+use crate::tokens::{Exactness, TokenCounter};
 
 /// What a provider will do with the stable start of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -77,7 +79,22 @@ pub enum Verdict {
 /// Plans the caching of a request to `model`; `exactness` is that of the assembly's counter.
 #[must_use]
 pub fn plan(assembly: &Assembly, model: &Model, exactness: Exactness) -> CachePlan {
-    let prefixes = prefixes(assembly);
+    plan_behind(assembly, 0, model, exactness)
+}
+
+/// [`plan`] for a request whose tools, or the schema of whose answer, stand before all sections: they
+/// are part of every prefix with both providers.
+#[must_use]
+pub fn plan_request(request: &Request, model: &Model, counter: &dyn TokenCounter) -> CachePlan {
+    let tokens = request.answer.tools().iter().fold(0_usize, |sum, tool| {
+        let text = format!("{} {} {}", tool.name, tool.description, json::compact(&tool.schema));
+        sum.saturating_add(counter.count(&text))
+    });
+    plan_behind(&request.assembly, tokens, model, counter.exactness())
+}
+
+fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exactness) -> CachePlan {
+    let prefixes = prefixes(assembly, before);
     let stable_tokens = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
     let minimum = model.min_prefix_tokens.map(NonZeroUsize::get);
     let verdict = verdict(stable_tokens, minimum, exactness);
@@ -85,7 +102,7 @@ pub fn plan(assembly: &Assembly, model: &Model, exactness: Exactness) -> CachePl
         model: model.name.clone(),
         breakpoints: breakpoints(prefixes, model),
         stable_tokens,
-        total_tokens: assembly.tokens(),
+        total_tokens: assembly.tokens().saturating_add(before),
         exactness,
         verdict,
         break_even_calls: None,
@@ -146,13 +163,13 @@ impl CachePlan {
 }
 
 /// The stable prefixes, ascending; a group of no tokens makes none.
-fn prefixes(assembly: &Assembly) -> Vec<Breakpoint> {
+fn prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
     let mut prefixes: Vec<Breakpoint> = Vec::new();
-    let mut prefix_tokens = 0usize;
+    let mut prefix_tokens = before;
     for (after, section) in assembly.sections.iter().enumerate() {
         prefix_tokens = prefix_tokens.saturating_add(section.tokens);
-        let before = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
-        if assembly.boundaries.contains(&after) && prefix_tokens > before {
+        let last = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
+        if assembly.boundaries.contains(&after) && prefix_tokens > last {
             prefixes.push(Breakpoint { after, section: section.name.clone(), prefix_tokens });
         }
     }

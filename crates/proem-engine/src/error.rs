@@ -25,6 +25,8 @@ pub enum ErrorKind {
     InvalidVector,
     /// An embedding model could not be asked.
     Embedding,
+    /// An event came that a run did not ask for.
+    OutOfStep,
     /// Rendering failed although the checks passed.
     Render,
 }

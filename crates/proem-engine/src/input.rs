@@ -13,7 +13,7 @@ use proem_text::{Label, Source};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
-use crate::schema::{self, compile};
+use crate::schema::{self, compile, declared_names};
 
 /// Whether an input's text is ours or from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -356,19 +356,6 @@ impl Checker {
             }
             _ => error.masked_with("the value").to_string(),
         }
-    }
-}
-
-fn declared_names(schema: &Json, names: &mut BTreeSet<String>) {
-    match schema {
-        Json::Object(map) => {
-            if let Some(Json::Object(properties)) = map.get("properties") {
-                names.extend(properties.keys().cloned());
-            }
-            map.values().for_each(|inner| declared_names(inner, names));
-        }
-        Json::Array(items) => items.iter().for_each(|inner| declared_names(inner, names)),
-        _ => {}
     }
 }
 

@@ -3,12 +3,14 @@
 //! What the file doesn't say is `None`, never zero; the types don't allow a zero. Nothing here
 //! knows how a request is written: that is `proem-llm`.
 
+mod unlisted;
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::ops::Range;
 
 use proem_text::{diagnostic::Diagnostic, span::Span};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::error::{Error, ErrorKind, error_at};
@@ -39,6 +41,12 @@ pub struct Model {
     pub tokeniser: Tokeniser,
     /// The role under which it takes what the operator says.
     pub operator: Operator,
+    /// How it is held to a schema.
+    pub answers: Answers,
+    /// What its protocol calls the most tokens of an answer.
+    pub output_key: OutputKey,
+    /// What it refuses of what its protocol allows.
+    pub quirks: Vec<Quirk>,
     /// The tokens of prompt and answer together, at most.
     pub context_tokens: Option<NonZeroUsize>,
     /// The tokens of an answer, at most.
@@ -170,6 +178,43 @@ pub enum Operator {
     Developer,
 }
 
+/// How a model is held to the schema of the value that it owes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Answers {
+    /// The value is the argument of a tool that must be called.
+    Tool,
+    /// The provider writes only what the schema allows.
+    Schema,
+    /// The provider writes one JSON object, of whatever shape; the prompt says which.
+    Object,
+    /// The prompt says what to write, and nothing enforces it.
+    Text,
+}
+
+/// What OpenAI's protocol calls the most tokens of an answer; Anthropic's has one name for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputKey {
+    /// `max_completion_tokens`, which OpenAI's reasoning models want.
+    #[default]
+    MaxCompletionTokens,
+    /// `max_tokens`, which compatible servers know.
+    MaxTokens,
+}
+
+/// Something that a model refuses although its protocol allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quirk {
+    /// It takes no temperature.
+    NoTemperature,
+    /// It can't be made to call a tool.
+    NoForcedTools,
+    /// It takes tools only if it is told not to reason.
+    ToolsWithoutReasoning,
+}
+
 impl Providers {
     /// The models that are built in. Parses the file: call it once.
     ///
@@ -290,6 +335,11 @@ struct RawModel {
     tokeniser: String,
     #[serde(default)]
     operator: Operator,
+    answers: Option<Answers>,
+    #[serde(default)]
+    output_key: OutputKey,
+    #[serde(default)]
+    quirks: Vec<Quirk>,
     context_tokens: Option<NonZeroUsize>,
     output_tokens: Option<NonZeroUsize>,
     min_prefix_tokens: Option<NonZeroUsize>,
@@ -340,6 +390,12 @@ impl RawModel {
                 caching: rules.clone(),
                 tokeniser,
                 operator: self.operator,
+                answers: self.answers.unwrap_or(match rules.provider {
+                    Provider::Anthropic => Answers::Tool,
+                    Provider::OpenAi => Answers::Schema,
+                }),
+                output_key: self.output_key,
+                quirks: self.quirks,
                 context_tokens: self.context_tokens,
                 output_tokens: self.output_tokens,
                 min_prefix_tokens: self.min_prefix_tokens,

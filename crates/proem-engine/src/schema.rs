@@ -1,5 +1,7 @@
 //! JSON Schema, as far as prompts need to know it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 /// A compiled JSON Schema.
@@ -8,7 +10,20 @@ use serde_json::Value as Json;
 ///
 /// What is wrong with the schema.
 pub(crate) fn compile(schema: &Json) -> Result<jsonschema::Validator, String> {
-    jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).build(schema).map_err(|e| {
+    build(&jsonschema::options(), schema)
+}
+
+/// A compiled JSON Schema that also checks formats.
+///
+/// # Errors
+///
+/// What is wrong with the schema.
+pub(crate) fn compile_with_formats(schema: &Json) -> Result<jsonschema::Validator, String> {
+    build(&jsonschema::options().should_validate_formats(true), schema)
+}
+
+fn build(options: &jsonschema::ValidationOptions, schema: &Json) -> Result<jsonschema::Validator, String> {
+    options.clone().with_pattern_options(jsonschema::PatternOptions::regex()).build(schema).map_err(|e| {
         match e.instance_path().to_string() {
             path if path.is_empty() => e.to_string(),
             path => format!("{e} (at `{path}`)"),
@@ -59,4 +74,67 @@ pub(crate) fn kind(schema: &Json) -> Kind {
         "object" => Kind::Object,
         _ => Kind::Unknown,
     }
+}
+
+/// Every name that a schema declares somewhere.
+pub(crate) fn declared_names(schema: &Json, names: &mut BTreeSet<String>) {
+    match schema {
+        Json::Object(map) => {
+            if let Some(Json::Object(properties)) = map.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            map.values().for_each(|inner| declared_names(inner, names));
+        }
+        Json::Array(items) => items.iter().for_each(|inner| declared_names(inner, names)),
+        _ => {}
+    }
+}
+
+/// Keywords whose value is a schema.
+const ONE: [&str; 12] = [
+    "additionalProperties",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "additionalItems",
+];
+
+/// Keywords whose value is a list of schemas.
+const SEVERAL: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+
+/// Keywords whose value is a map of schemas.
+const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+
+/// The schemas directly inside a schema, each with the JSON pointer that leads there from it.
+///
+/// What stands inside `const`, `enum`, `default` and `examples` is a value and no schema.
+#[must_use]
+pub fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
+    let mut inner = Vec::new();
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        match value {
+            _ if ONE.contains(&keyword.as_str()) => inner.push((format!("/{keyword}"), value)),
+            Json::Array(items) if SEVERAL.contains(&keyword.as_str()) => {
+                inner.extend(items.iter().enumerate().map(|(index, item)| (format!("/{keyword}/{index}"), item)));
+            }
+            Json::Object(map) if NAMED.contains(&keyword.as_str()) => {
+                inner.extend(map.iter().map(|(name, item)| (format!("/{keyword}/{}", escape(name)), item)));
+            }
+            _ => {}
+        }
+    }
+    inner
+}
+
+/// A name as a segment of a JSON pointer (RFC 6901).
+#[must_use]
+pub fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,9 +1,9 @@
 //! Sections: the unit that trust, order, caching, budgets and reports are about.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How much a section may bind the model, highest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// What always holds.
@@ -41,7 +41,7 @@ impl Trust {
 }
 
 /// How long a section's bytes stay the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheClass {
     /// From run to run, until a file changes.
@@ -68,7 +68,7 @@ impl CacheClass {
 }
 
 /// The layers whose sizes are capped, named as `proem.toml` names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
     /// What always holds.
@@ -205,7 +205,8 @@ impl SectionSpec {
 }
 
 /// The order of sections in a request. A breakpoint may stand after each stable group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rank {
     /// What always holds.
     Constitution,

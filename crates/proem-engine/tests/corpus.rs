@@ -11,6 +11,8 @@ use std::path::Path;
 use proem_engine::ErrorKind;
 use proem_engine::assemble::{Options, assemble};
 use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_engine::contract::Contract;
+use proem_engine::decode::{MAX_REPAIRS, decode};
 use proem_engine::input::{Inputs, Value};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
@@ -105,4 +107,19 @@ fn what_selection_reads_is_read_or_refused_and_any_task_is_ranked() {
         assert!(ranking.ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.probability)), "{name}: {ranking:?}");
     }
     assert!(read.len() == 5 && read.values().all(|accepted| *accepted > 0), "{read:?}");
+}
+
+#[test]
+fn any_answer_is_read_or_refused_and_what_was_read_settles() {
+    let schema = serde_json::from_str(include_str!("../../../fuzz/fuzz_targets/decode.json")).unwrap();
+    let (contract, _) = Contract::bounded("answer", "", schema).unwrap();
+    let mut accepted = 0;
+    for (name, text) in corpus("decode") {
+        let Ok(decoded) = decode(&text, &contract) else { continue };
+        accepted += usize::from(contract.accepts(&decoded.value));
+        assert!(decoded.repairs.len() <= MAX_REPAIRS + 1, "{name}");
+        assert!(decoded.repairs.iter().all(|repair| text.get(repair.span.start..repair.span.end).is_some()), "{name}");
+        assert_eq!(decode(&decoded.value.to_string(), &contract).unwrap().value, decoded.value, "{name}");
+    }
+    assert!(accepted > 5, "{accepted}");
 }

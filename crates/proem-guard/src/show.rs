@@ -82,6 +82,12 @@ pub fn json(text: &Untrusted<String>) -> Value {
     Value::String(text.value().clone())
 }
 
+/// The exact value, as [`json`] gives a text.
+#[must_use]
+pub fn value(value: &Untrusted<Value>) -> Value {
+    value.value().clone()
+}
+
 fn push_plain(out: &mut String, c: char) {
     out.push(c);
 }

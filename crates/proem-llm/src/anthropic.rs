@@ -1,5 +1,9 @@
 //! Anthropic's Messages: <https://platform.claude.com/docs/en/api/messages>.
 
+pub(crate) mod answer;
+pub(crate) mod ask;
+mod enforced;
+
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
 use proem_engine::message::Role;
@@ -18,6 +22,11 @@ use crate::{Error, output_tokens};
 /// Every [`Error`]: Anthropic wants a token for the answer, a user who speaks first and all of the
 /// operator's text before that.
 pub fn anthropic(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
+    fields(assembly, model, plan).map(Value::Object)
+}
+
+/// The fields of that body.
+pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
     let mut system: Option<Value> = None;
     let mut messages = Vec::new();
     for turn in turns(assembly, plan)? {
@@ -34,7 +43,7 @@ pub fn anthropic(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result
     body.insert(String::from("max_tokens"), json!(output_tokens(assembly, model)?));
     body.extend(system.map(|system| (String::from("system"), system)));
     body.insert(String::from("messages"), Value::Array(messages));
-    Ok(Value::Object(body))
+    Ok(body)
 }
 
 fn block(block: &Block) -> Value {

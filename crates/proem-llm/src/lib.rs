@@ -1,17 +1,35 @@
-//! Provider codecs: requests on the wire.
+//! Providers: requests and answers on the wire, and who carries them.
 //!
-//! [`request`] turns an assembly into the body that its model's provider wants. Bodies are values:
-//! the caller writes them with `proem_text::json`, so that the same assembly makes the same bytes.
-//! The number and roles of a body's messages follow from the sections' roles, never from their
-//! text, and what stands before a breakpoint follows from the sections before it alone.
+//! [`request()`] turns an assembly into the body that its model's provider wants, and
+//! [`codec::encode`] adds how it should be answered. Bodies are values: they are written with
+//! `proem_text::json`, so that the same request makes the same bytes. The number and roles of a
+//! body's messages follow from the sections' roles, never from their text, and what stands before a
+//! breakpoint follows from the sections before it alone.
 //!
-//! Nothing here sends anything.
+//! [`codec::Reader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its
+//! chunks; [`codec::refused`] reads what a provider says instead of an answer; [`embeddings`] is the
+//! same for vectors. Codecs send nothing and wait for nothing: that is [`caller`] and, for the one
+//! place that speaks HTTP, [`client`].
 
 mod anthropic;
+pub mod caller;
+pub mod cassette;
+pub mod client;
+pub mod codec;
+pub mod embeddings;
+pub mod endpoint;
 mod openai;
+pub mod pace;
+pub mod projection;
+pub mod retry;
 #[cfg(test)]
 mod sample;
+#[cfg(feature = "scripted")]
+pub mod scripted;
+pub mod secret;
+pub mod sse;
 mod turn;
+pub mod wire;
 
 pub use anthropic::anthropic;
 pub use openai::openai;
@@ -34,6 +52,9 @@ pub enum Error {
     /// An answer of no tokens.
     #[error("the budget leaves no tokens for the answer; set `output` under `budget`")]
     NoOutput,
+    /// A call is demanded of a tool that is not offered, or of none at all.
+    #[error("a tool must be called that is not offered; offer it, or let the model decide")]
+    NoSuchTool,
 }
 
 /// The body of a request to the provider of `model`, with the breakpoints that `plan` asks for.
@@ -75,6 +96,7 @@ mod tests {
                 "a section stands under `{{role \"system\"}}` after another role; move it to the start of the prompt",
             ),
             (Error::NoOutput, "the budget leaves no tokens for the answer; set `output` under `budget`"),
+            (Error::NoSuchTool, "a tool must be called that is not offered; offer it, or let the model decide"),
         ] {
             assert_eq!(error.to_string(), expected);
         }

@@ -1,9 +1,12 @@
 //! OpenAI's Chat Completions: <https://developers.openai.com/api/docs/guides/prompt-caching>.
 
+pub(crate) mod answer;
+pub(crate) mod ask;
+
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
 use proem_engine::message::Role;
-use proem_engine::providers::{Mode, Model, Operator};
+use proem_engine::providers::{Mode, Model, Operator, OutputKey};
 use serde_json::{Map, Value, json};
 
 use crate::turn::{Block, End, Turn, turns};
@@ -24,10 +27,19 @@ const MAX_KEY_CHARACTERS: usize = 64;
 ///
 /// [`Error::NoUserMessage`] and [`Error::NoOutput`].
 pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
+    fields(assembly, model, plan).map(Value::Object)
+}
+
+/// The fields of that body.
+pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
     let messages = turns(assembly, plan)?.into_iter().map(|turn| message(turn, model)).collect();
     let mut body = Map::new();
     body.insert(String::from("model"), json!(model.name));
-    body.insert(String::from("max_completion_tokens"), json!(output_tokens(assembly, model)?));
+    let output_key = match model.output_key {
+        OutputKey::MaxCompletionTokens => "max_completion_tokens",
+        OutputKey::MaxTokens => "max_tokens",
+    };
+    body.insert(String::from(output_key), json!(output_tokens(assembly, model)?));
     body.insert(String::from("messages"), Value::Array(messages));
     if model.caching.mode == Mode::Explicit {
         body.insert(String::from("prompt_cache_options"), json!({ "mode": "explicit" }));
@@ -36,7 +48,7 @@ pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Va
             body.insert(String::from("prompt_cache_key"), json!(key));
         }
     }
-    Ok(Value::Object(body))
+    Ok(body)
 }
 
 fn message(turn: Turn, model: &Model) -> Value {

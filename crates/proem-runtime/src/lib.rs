@@ -4,6 +4,8 @@
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
 //! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
+//! - [`driver`] performs what the steps of a run ask for.
+//! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
 //!
@@ -12,6 +14,7 @@
 //! never run, and comes back as `Untrusted`.
 
 pub mod catalogue;
+pub mod driver;
 mod environment;
 mod error;
 pub mod files;
@@ -20,6 +23,7 @@ mod gather;
 pub mod git;
 mod process;
 pub mod readers;
+pub mod remote_embedder;
 mod seal;
 pub mod task_vectors;
 

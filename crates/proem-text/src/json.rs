@@ -98,7 +98,16 @@ fn write_line_start(out: &mut String, depth: Option<usize>) {
 /// The short escapes are those of RFC 8785, section 3.2.2.2.
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
+    let mut rest = text;
+    loop {
+        // Most of a text stands as it is; it is copied in runs of plain ASCII.
+        let plain =
+            rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')).count();
+        let (run, behind) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        out.push_str(run);
+        let mut chars = behind.chars();
+        let Some(c) = chars.next() else { break };
+        rest = chars.as_str();
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),

@@ -128,6 +128,12 @@ impl Label {
         Self { sources: Sources::Named(BTreeSet::from([source])), ..Self::trusted() }
     }
 
+    /// Text from more sources than are named.
+    #[must_use]
+    pub const fn from_many() -> Self {
+        Self { sources: Sources::Many, secrecy: Secrecy::Open, audience: Audience::Public }
+    }
+
     /// The same label for a narrower audience.
     #[must_use]
     pub fn narrowed_to(mut self, audience: Audience) -> Self {

@@ -10,8 +10,9 @@ use proem_text::character::{is_control, is_line_break};
 
 use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};
 use super::memory::{Kept, Selected, shown};
-use super::screen::{Place, REQUEST, Screen};
+use super::places::{Place, REQUEST};
 use super::{Request, Task, selecting};
+use crate::screen::Screen;
 
 /// Digits of a commit's id that are shown.
 const SHORT_COMMIT: usize = 12;
@@ -55,7 +56,7 @@ pub(crate) fn inputs(
     mode: Mode,
     named: &Named<'_>,
     (memories, activity): (&Selected, &Selected),
-    screen: &Screen<'_>,
+    screen: &Screen<'_, Place>,
 ) -> Inputs {
     let Named { tools, skills, selected } = named;
     let gathered = request.gathered;
@@ -67,11 +68,11 @@ pub(crate) fn inputs(
     put("skills", Value::list(skills.iter().map(String::as_str)));
     put("os", gathered.env.os.as_str().into());
     let as_it_is = |text| text;
-    put("cwd", screen.value(Place::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
+    put("cwd", screen.value(&Place::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
     put("project_rules", Value::List(approved_rules(gathered)));
     put("rule_files", Value::List(outside_rules(gathered, screen)));
     put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
-    let entry = |place: Place, kept: &Kept, file: &str| screen.value(place, |text| shown(kept, file, text));
+    let entry = |place: Place, kept: &Kept, file: &str| screen.value(&place, |text| shown(kept, file, text));
     let kept = memories.kept.iter();
     put("memories", Value::list(kept.filter_map(|kept| entry(Place::Memory(kept.line), kept, "memory"))));
     let kept = activity.kept.iter();
@@ -82,7 +83,7 @@ pub(crate) fn inputs(
             put("core", selecting::core(selecting.catalogue, &base));
             put("selected", selecting::approved(selecting.catalogue, selected));
             let found = 0..selecting::outside(selecting.catalogue, selected).len();
-            put("found", Value::list(found.filter_map(|index| screen.value(Place::Found(index), as_it_is))));
+            put("found", Value::list(found.filter_map(|index| screen.value(&Place::Found(index), as_it_is))));
             put("nothing_fits", Value::Bool(selected.abstained && selected.entries > 0));
         }
         _ => {
@@ -92,16 +93,16 @@ pub(crate) fn inputs(
     }
     let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
     let changes = 0..changes.map_or(0, <[Change]>::len);
-    put("changes", Value::list(changes.filter_map(|index| screen.value(Place::Change(index), as_it_is))));
+    put("changes", Value::list(changes.filter_map(|index| screen.value(&Place::Change(index), as_it_is))));
     if let Some(git) = git {
         put("repository", repository(git));
         if matches!(git.head, Head::Branch(_) | Head::Unborn(_)) {
-            put("branch", screen.value(Place::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
+            put("branch", screen.value(&Place::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
         }
     }
     match request.task {
         Task::Caller(text) => put("task", text.as_str().into()),
-        Task::Outside(_) => screen.value(Place::Request, as_it_is).and_then(|request| put("request", request)),
+        Task::Outside(_) => screen.value(&Place::Request, as_it_is).and_then(|request| put("request", request)),
     };
     // An older version of the prompt, or a book of the user's own, may not know of selection.
     inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || knows(request.prompt, name));
@@ -110,7 +111,7 @@ pub(crate) fn inputs(
 
 /// Puts every text from outside that the prompt may hold before the guard, memories and events
 /// excepted, which are picked by it.
-pub(super) fn admit_all(request: &Request<'_>, selected: Option<&selecting::Selected>, screen: &mut Screen<'_>) {
+pub(super) fn admit_all(request: &Request<'_>, selected: Option<&selecting::Selected>, screen: &mut Screen<'_, Place>) {
     let gathered = request.gathered;
     for (index, file) in gathered.rule_files.iter().enumerate() {
         if let RuleText::Outside(text) = &file.text {
@@ -153,9 +154,9 @@ fn approved_rules(gathered: &Gathered) -> Vec<Value> {
     approved.collect()
 }
 
-fn outside_rules(gathered: &Gathered, screen: &Screen<'_>) -> Vec<Value> {
+fn outside_rules(gathered: &Gathered, screen: &Screen<'_, Place>) -> Vec<Value> {
     let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
-        let text = screen.value(Place::Rules(index), |text| text)?;
+        let text = screen.value(&Place::Rules(index), |text| text)?;
         Some(Value::from([("name", file.name.into()), ("text", text)]))
     });
     files.collect()

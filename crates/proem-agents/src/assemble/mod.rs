@@ -7,7 +7,7 @@ pub mod gathered;
 mod inputs;
 pub mod memory;
 pub mod output;
-pub mod screen;
+mod places;
 pub mod selecting;
 pub mod settings;
 pub mod split;
@@ -31,9 +31,11 @@ use proem_guard::{Key, Untrusted};
 use gathered::Gathered;
 use inputs::Named;
 use memory::EntryMeaning;
-use screen::{Noted, Place, Screen, Screening};
+use places::{Place, needs_request};
 use selecting::{Selected, Selecting};
 use settings::Settings;
+
+use crate::screen::{Noted, Screen, Screening};
 
 /// The prompt's name in the book.
 pub const PROMPT: &str = "assemble/task";
@@ -187,10 +189,10 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let mut activity = pick(&request.gathered.activity, "activity", Place::Event)?;
     screen.rejoin();
     if matches!(request.task, Task::Outside(_)) {
-        screen.needs_request()?;
+        needs_request(&screen)?;
     }
-    memories.withhold(|kept| screen.keeps(Place::Memory(kept.line)));
-    activity.withhold(|kept| screen.keeps(Place::Event(kept.line)));
+    memories.withhold(|kept| screen.keeps(&Place::Memory(kept.line)));
+    activity.withhold(|kept| screen.keeps(&Place::Event(kept.line)));
     let named = Named { tools: &tools, skills: &skills, selected: selected.as_ref() };
     let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity), &screen);
     let layers: BTreeMap<_, _> = request.settings.layers(mode.mode);

@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::gathered::{DiffStat, Gathered, Git, Head};
-use super::screen::Noted;
 use super::selecting::{Candidate, Selected};
 use super::{Assembled, Task, memory};
+use crate::screen::Noted;
 
 /// The answer of `proem assemble --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use proem_agents::assemble::gathered::{
     Change, DiffStat, Entry, Env, Gap, Gathered, Git, Head, RuleFile, RuleText, Status, WorkTree,
 };
-use proem_agents::assemble::screen::Screening;
 use proem_agents::assemble::selecting::Selecting;
 use proem_agents::assemble::settings::Settings;
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, embedded_book};
+use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::catalogue::Catalogue;
 use proem_engine::mode::{Hints, Mode};

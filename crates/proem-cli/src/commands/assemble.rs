@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use proem_agents::assemble::gathered::{Gathered, RuleText};
 use proem_agents::assemble::output::{Extra, Output, output};
-use proem_agents::assemble::screen::{Noted, Screening};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
+use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
 use proem_engine::prompt::loaded::Prompt;

@@ -10,7 +10,6 @@ mod show;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_embed::StaticModel;
 use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind, Modes, Name, findings, signature};
 use proem_engine::mode::Mode;
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
@@ -23,16 +22,13 @@ use crate::places::Places;
 use crate::project::{Project, Reading};
 
 pub(super) use load::{Loaded, load};
-pub(super) use refresh::read_manifest;
+pub(super) use refresh::embedded_manifest;
 
 pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
     match command {
         CatalogueCommand::List { kind, server, place } => list::run(*kind, server.as_deref(), place),
         CatalogueCommand::Show { name, place } => show::run(name, place),
-        CatalogueCommand::Refresh(place) => {
-            let model = StaticModel::built_in().map_err(|error| Failure::bug("the built-in model", error))?;
-            refresh::run(place, Some(&model))
-        }
+        CatalogueCommand::Refresh(place) => refresh::run(place),
         CatalogueCommand::Check(place) => check::run(place),
         CatalogueCommand::Approve { names, root } => approve::run(names, root),
     }

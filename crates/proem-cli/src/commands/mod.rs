@@ -7,6 +7,7 @@ mod completions;
 mod explain;
 mod init;
 mod reference;
+mod run;
 mod scan;
 mod select;
 mod selecting;
@@ -24,12 +25,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
+        Command::Run(args) => run::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Select(args) => select::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Completions { shell } => completions::run(shell),
-        Command::Reference { document } => reference::run(document),
+        Command::Reference { document } => reference::print(document),
     }
 }

@@ -8,16 +8,17 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::scan;
+use super::{run, scan};
 use crate::args::ReferenceDocument;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ui;
 
-pub(super) fn run(document: ReferenceDocument) -> Result<ExitCode, Failure> {
+pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration(),
         ReferenceDocument::AssembleSchema => format!("{}\n", json::pretty(&schema_for!(Output).to_value())),
+        ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::Output).to_value())),
         ReferenceDocument::ScanSchema => format!("{}\n", json::pretty(&schema_for!(scan::output::Output).to_value())),
     })?;
     Ok(ExitCode::SUCCESS)
@@ -51,6 +52,17 @@ capabilities = 800
 
 [assemble.modes.act]
 tools = ["edit", "test"]
+
+[roles]
+small = "ollama/llama3.1"
+
+[providers.ollama]
+base_url = "http://127.0.0.1:11434/v1"
+
+[providers.gateway]
+base_url = "https://gateway.example/v1"
+key = "GATEWAY_KEY"
+concurrency = 4
 "#;
 
 /// A table of the configuration.
@@ -99,7 +111,7 @@ fn rows<'s>(root: &'s Json, table: &Table<'s>, out: &mut String) -> Vec<Table<'s
             let placeholder = name.rsplit('.').next().filter(|_| of_any.is_some_and(is_table));
             let names = placeholder.map_or_else(String::new, |placeholder| {
                 let names: Vec<String> = names(target).map(|(name, _)| format!("`{name}`")).collect();
-                format!(" {placeholder} is one of {}.", names.join(", "))
+                if names.is_empty() { String::new() } else { format!(" {placeholder} is one of {}.", names.join(", ")) }
             });
             out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", sentence(value)));
             tables.push(Table { name, schema });
@@ -114,8 +126,9 @@ fn rows<'s>(root: &'s Json, table: &Table<'s>, out: &mut String) -> Vec<Table<'s
     tables
 }
 
-/// The schema behind a reference.
+/// The schema behind a reference, or behind a value that may be left out.
 fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+    let schema = schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema);
     let path = schema.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
     path.and_then(|path| root.pointer(path)).unwrap_or(schema)
 }
@@ -140,6 +153,9 @@ fn kind(schema: &Json) -> String {
         "string" => "text".to_owned(),
         "integer" => "whole number".to_owned(),
         "array" => format!("list of {}", schema.get("items").map(kind).unwrap_or_default()),
+        "object" => {
+            format!("table of {}", schema.get("additionalProperties").map(kind).unwrap_or_default())
+        }
         other => other.to_owned(),
     };
     match schema.get("type") {
@@ -147,6 +163,8 @@ fn kind(schema: &Json) -> String {
         Some(Json::Array(names)) => {
             names.iter().filter_map(Json::as_str).find(|name| *name != "null").map(of).unwrap_or_default()
         }
+        // A choice of words, each with its meaning.
+        _ if schema.get("oneOf").is_some() => "text".to_owned(),
         _ => String::new(),
     }
 }

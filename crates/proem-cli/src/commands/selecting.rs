@@ -7,23 +7,26 @@ use proem_agents::assemble::gathered::Gathered;
 use proem_agents::assemble::memory::EntryMeaning;
 use proem_agents::assemble::selecting::Selecting;
 use proem_agents::assemble::{Task, mode_examples};
-use proem_embed::StaticModel;
 use proem_engine::catalogue::manifest::MAX_MANIFEST_BYTES;
-use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, vectorise_texts};
+use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, text_hash, vectorise_texts};
 use proem_engine::embedding::{Embedder, Vector};
 use proem_engine::mode::Examples;
 use proem_engine::select::{Index, Meant, Query, Selector, Usage};
-use proem_guard::show;
+use proem_guard::{Untrusted, show};
 use proem_runtime::files::{self, Access, Content};
 use proem_runtime::task_vectors::TaskVectors;
+use proem_text::Label;
 
-use super::catalogue::{load, read_manifest};
+use super::catalogue::{embedded_manifest, load};
+use crate::embedding::{Configured, EmbeddingModel};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::Project;
 
 /// The tasks' vectors, below the cache folder.
 const TASKS: &str = "task-vectors.json";
+/// The vectors of the modes' examples, below the cache folder.
+const MODES: &str = "entries/modes.json";
 
 /// Everything that selection needs, held for one assembly.
 pub(super) struct Prepared {
@@ -31,12 +34,13 @@ pub(super) struct Prepared {
     index: Index,
     selector: Selector,
     query: Query,
-    /// The built-in model; `None` if it could not be used.
-    embedder: Option<StaticModel<'static>>,
+    /// The model; `None` if it could not be used.
+    embedder: Option<EmbeddingModel>,
     task: Vec<Option<Vector>>,
     entries: BTreeMap<Hash, Option<Vector>>,
     examples: Option<Examples>,
-    /// Calls of the model for this assembly.
+    /// Calls of the model for this assembly: of the built-in one for the task, of another one all
+    /// requests.
     pub(super) calls: usize,
     /// Why something is done with less than it needs.
     pub(super) degraded: Vec<String>,
@@ -49,7 +53,7 @@ impl Prepared {
     /// assembly: words decide then, and the reason is kept.
     pub(super) fn new(project: &Project, places: &Places, task: &Task, gathered: &Gathered) -> Result<Self, Failure> {
         let loaded = load(project, places)?;
-        let selector = Selector::shipped()?;
+        let (model, selector, notes) = Configured::new(&project.config, places)?.calibrated();
         let text = match task {
             Task::Caller(text) => text.trim().to_owned(),
             Task::Outside(text) => show::json(text).as_str().unwrap_or_default().trim().to_owned(),
@@ -69,35 +73,50 @@ impl Prepared {
             examples: None,
             calls: 0,
             degraded: Vec::new(),
-            notes: loaded.notes,
+            notes: loaded.notes.into_iter().chain(notes).collect(),
         };
-        if let Err(reason) = prepared.embed(project, places, &text, gathered) {
-            prepared.embedder = None;
-            prepared.degraded.push(format!("no embedding model: words decide what is selected ({reason})"));
+        let embedded = model.and_then(|model| {
+            let embedded = prepared.embed(project, places, (&text, gathered), &model);
+            prepared.calls = model.requests().unwrap_or(prepared.calls);
+            embedded.map(|()| model)
+        });
+        match embedded {
+            Ok(model) => prepared.embedder = Some(model),
+            Err(reason) => {
+                prepared.degraded.push(format!("no embedding model: words decide what is selected ({reason})"));
+            }
         }
         Ok(prepared)
     }
 
-    fn embed(&mut self, project: &Project, places: &Places, text: &str, gathered: &Gathered) -> Result<(), String> {
-        let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
-        let (manifest, note) = read_manifest(project, places);
-        self.notes.extend(note);
-        let entries = self.catalogue.entries();
-        self.index.embed(entries, &embedder, manifest.vectors(embedder.model())).map_err(|error| error.to_string())?;
+    fn embed(
+        &mut self,
+        project: &Project,
+        places: &Places,
+        (text, gathered): (&str, &Gathered),
+        model: &EmbeddingModel,
+    ) -> Result<(), String> {
         let (mut tasks, note) = TaskVectors::open(places.cache.join(TASKS));
         self.notes.extend(note);
-        let (task, calls) =
-            tasks.embed_task(&embedder, &self.query.texts(), text).map_err(|error| error.to_string())?;
+        self.embed_catalogue(project, places, model)?;
+        let (task, calls) = tasks.embed_task(model, &self.query.texts(), text).map_err(|error| error.to_string())?;
         (self.task, self.calls) = (task, calls);
         if let Err(error) = tasks.save() {
             self.notes.push(format!("the task's vector was not kept: {error}"));
         }
-        self.embed_entries(project, places, gathered, &embedder)?;
+        self.embed_entries(project, places, gathered, model)?;
         if project.config.assemble.semantic_mode {
-            self.examples = Some(examples(&embedder)?);
+            self.examples = Some(self.embed_examples(places, model)?);
         }
-        self.embedder = Some(embedder);
         Ok(())
+    }
+
+    /// Takes the stored vectors, and makes those that are missing.
+    fn embed_catalogue(&mut self, project: &Project, places: &Places, model: &EmbeddingModel) -> Result<(), String> {
+        let manifest = embedded_manifest(project, places, &self.catalogue, model, &mut self.notes);
+        let manifest = manifest.map_err(|error| error.to_string())?;
+        let vectors = manifest.vectors(model.model());
+        self.index.embed(self.catalogue.entries(), model, vectors).map_err(|error| error.to_string())
     }
 
     /// Memories and events keep their vectors; those that are new are embedded once.
@@ -112,24 +131,56 @@ impl Prepared {
         if texts().next().is_none() {
             return Ok(());
         }
-        let path = entries_file(project);
-        let mut stored = read_entries(&places.cache, &path);
-        let done = vectorise_texts(&mut stored, texts(), embedder, Embed::Missing, &mut |_, _| {});
+        let vectors = self.kept(places, &entries_file(project), texts(), embedder)?;
+        self.entries = vectors;
+        Ok(())
+    }
+
+    /// The examples of the modes; those that a server embedded are kept.
+    fn embed_examples(&mut self, places: &Places, model: &EmbeddingModel) -> Result<Examples, String> {
+        let sentences = mode_examples().map_err(|error| error.to_string())?;
+        let vectors = if let Some(model) = model.built_in() {
+            let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
+            model.embed(&texts).map_err(|error| error.to_string())?
+        } else {
+            let text = |(_, text): &(_, String)| Untrusted::new(text.clone(), Label::trusted());
+            let texts: Vec<Untrusted<String>> = sentences.iter().map(text).collect();
+            let kept = self.kept(places, Path::new(MODES), texts.iter().cloned(), model)?;
+            texts.iter().map(|text| kept.get(&text_hash(text)).cloned().flatten()).collect()
+        };
+        let mut examples = Examples::default();
+        for ((mode, _), vector) in sentences.iter().zip(vectors) {
+            vector.into_iter().for_each(|vector| examples.add(*mode, vector));
+        }
+        Ok(examples)
+    }
+
+    /// The vectors of texts, of which those that are new are made and kept at `path` below the cache.
+    fn kept(
+        &mut self,
+        places: &Places,
+        path: &Path,
+        texts: impl Iterator<Item = Untrusted<String>>,
+        embedder: &dyn Embedder,
+    ) -> Result<BTreeMap<Hash, Option<Vector>>, String> {
+        let mut stored = read_entries(&places.cache, path);
+        let done = vectorise_texts(&mut stored, texts, embedder, Embed::Missing, &mut |_, _| {});
         let done = done.map_err(|error| error.to_string())?;
         if done.made > 0 || done.removed > 0 {
             let kept = std::fs::create_dir_all(&places.cache).map_err(|error| error.to_string()).and_then(|()| {
-                files::replace(&places.cache, &path, stored.write().as_bytes(), Access::Private)
+                files::replace(&places.cache, path, stored.write().as_bytes(), Access::Private)
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {
-                self.notes.push(format!("the memories' vectors were not kept: {error}"));
+                self.notes.push(format!("vectors were not kept: {error}"));
             }
         }
+        let mut vectors = BTreeMap::new();
         for (hash, vector) in stored.vectors(embedder.model()).into_iter().flatten() {
             let vector = vector.as_ref().map(|vector| Vector::new(embedder.model(), vector.coordinates()));
-            self.entries.insert(*hash, vector.transpose().map_err(|error| error.to_string())?);
+            vectors.insert(*hash, vector.transpose().map_err(|error| error.to_string())?);
         }
-        Ok(())
+        Ok(vectors)
     }
 
     /// The catalogue.
@@ -165,17 +216,6 @@ impl Prepared {
     pub(super) const fn mode_examples(&self) -> Option<&Examples> {
         self.examples.as_ref()
     }
-}
-
-fn examples(embedder: &dyn Embedder) -> Result<Examples, String> {
-    let sentences = mode_examples().map_err(|error| error.to_string())?;
-    let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
-    let vectors = embedder.embed(&texts).map_err(|error| error.to_string())?;
-    let mut examples = Examples::default();
-    for ((mode, _), vector) in sentences.iter().zip(vectors) {
-        vector.into_iter().for_each(|vector| examples.add(*mode, vector));
-    }
-    Ok(examples)
 }
 
 /// Below the cache folder; one for each project's root.

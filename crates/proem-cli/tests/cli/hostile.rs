@@ -250,6 +250,9 @@ fn the_traps_would_catch_others() {
 fn no_command_runs_or_writes_anything() {
     let mut hostile = Hostile::new();
     hostile.arm();
+    let asked = "---\nmodel: small\ninput:\n  schema: { task: string }\nproem:\n  version: 1.0.0\n  sections:\n    \
+                 - { name: task, trust: untrusted, keep: required }\n---\n{{role \"user\"}}{{section \"task\"}}\n{{task}}\n";
+    hostile.fixture.configure("book/own/ask/1.0.0.prompt", asked);
     for args in [
         &["assemble", TASK][..],
         &["assemble", TASK, "--json"],
@@ -272,6 +275,7 @@ fn no_command_runs_or_writes_anything() {
         &["catalogue", "check", "--json"],
         &["select", TASK],
         &["select", TASK, "--json"],
+        &["run", "own/ask", "--set", "task=x", "--dry-run"],
         &["tokens", "README.md", "AGENTS.md"],
         &["trust", "list"],
         &["trust", "list", "--json"],

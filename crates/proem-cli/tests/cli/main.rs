@@ -22,9 +22,11 @@ macro_rules! snapshot {
 mod assemble;
 mod book;
 mod catalogue;
+mod embedding;
 mod fixture;
 mod golden;
 mod hostile;
+mod run;
 mod scan;
 mod schema;
 mod select;

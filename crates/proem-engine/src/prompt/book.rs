@@ -213,7 +213,9 @@ impl Book {
             version: recorded,
             closure: closure.hash.clone(),
         };
-        Prompt::new(id, file, closure.files)
+        let schema = file.strict.output_schema.as_ref().and_then(|name| self.file(&format!("{prompt}/{name}")));
+        let schema = schema.map(|(text, _)| text.as_str().to_owned());
+        Prompt::new(id, file, closure.files, schema)
     }
 
     fn no_version(&self, prompt: &str, version: &str) -> Error {

@@ -1,13 +1,15 @@
 //! What `proem book check` looks for beyond what reading a prompt already refuses.
 
+use proem_guard::Untrusted;
+use proem_text::Label;
 use proem_text::diagnostic::Severity;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::book::{Book, LockState, Version};
 use super::file::Section;
-use super::loaded::Prompt;
-use crate::error::Error;
+use super::loaded::{Prompt, missing_schema};
+use crate::error::{Error, ErrorKind};
 use crate::section::{CacheClass, Keep};
 use crate::tokens::TokenCounter;
 
@@ -62,7 +64,7 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
                     );
                     say(Severity::Error, text);
                 }
-                schema(book, &version, &prompt, &mut say);
+                answer(&prompt, &mut say);
                 volatile(&prompt, &mut say);
                 budget(&prompt, counter, &mut say);
                 system(&prompt, &mut say);
@@ -82,20 +84,38 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
 
 fn missing(book: &Book, version: &Version, say: &mut impl FnMut(Severity, String)) -> Result<(), Error> {
     if let Some(name) = book.closure(&version.prompt, &version.version)?.missing_schema {
-        say(Severity::Error, format!("proem.output_schema names `{name}`, which is not beside the file"));
+        say(Severity::Error, missing_schema(&name));
     }
     Ok(())
 }
 
-fn schema(book: &Book, version: &Version, prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
-    let Some(name) = &prompt.file.strict.output_schema else { return };
-    let Some((text, _)) = book.file(&format!("{}/{name}", version.prompt)) else { return };
-    match serde_json::from_str::<Json>(text.as_str()) {
-        Err(e) => say(Severity::Error, format!("{name}: not JSON: {e}")),
-        Ok(schema) => {
-            if let Err(e) = crate::schema::compile(&schema) {
-                say(Severity::Error, format!("{name}: the schema does not compile: {e}"));
+/// The contract that the answer owes, and whether the fallback meets it.
+fn answer(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+    let fallback = &prompt.file.strict.fallback;
+    let answer = match prompt.answer() {
+        // What is not there has been said with the closure.
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        Err(error) => return error.problems().iter().for_each(|problem| say(Severity::Error, problem.clone())),
+        Ok(Some(answer)) => answer,
+        Ok(None) => {
+            if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
+                let text = "proem.fallback is no text, and nothing says what else the answer is; add `output.schema`";
+                say(Severity::Error, text.into());
             }
+            return;
+        }
+    };
+    if !answer.filled.is_empty() {
+        let text = format!(
+            "output.schema can't state maxima, which were filled in at {}; put the schema into a file and name it in proem.output_schema",
+            answer.filled.join(", ")
+        );
+        say(Severity::Warning, text);
+    }
+    if let Some(fallback) = fallback {
+        let fallback = Untrusted::new(fallback.clone(), Label::trusted());
+        for problem in answer.contract.problems(&fallback) {
+            say(Severity::Error, format!("proem.fallback does not meet the contract: {}", problem.in_words()));
         }
     }
 }

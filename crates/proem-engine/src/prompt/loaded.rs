@@ -10,7 +10,8 @@ use super::origin::Origin;
 use super::render::Renderer;
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
-use crate::error::Error;
+use crate::contract::Contract;
+use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
 
 /// A strict prompt, read, checked and compiled: what an assembly is made from.
@@ -26,17 +27,67 @@ pub struct Prompt {
     pub(crate) checker: Checker,
     /// The templates' own text, for choosing marks that don't occur in it.
     pub(crate) literals: String,
+    /// The text of the file that `proem.output_schema` names, if it is there.
+    output_schema: Option<String>,
+}
+
+/// What a prompt's answer must be.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) contract: Contract,
+    /// Where maxima were filled in that the prompt file can't state.
+    pub(crate) filled: Vec<String>,
 }
 
 impl Prompt {
-    pub(crate) fn new(id: PromptId, file: PromptFile, files: Vec<(String, Origin)>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        id: PromptId,
+        file: PromptFile,
+        files: Vec<(String, Origin)>,
+        output_schema: Option<String>,
+    ) -> Result<Self, Error> {
         let checker = Checker::new(file.input_schema())?;
         let renderer = Renderer::new(&file);
         let mut literals = String::new();
         for template in file.sections.iter().map(|section| &section.template).chain(file.partials.values()) {
             collect_literals(template, &mut literals);
         }
-        Ok(Self { id, file, files, renderer, checker, literals })
+        Ok(Self { id, file, files, renderer, checker, literals, output_schema })
+    }
+
+    /// What the answer must be; `None` if it is free text.
+    ///
+    /// The schema is the file that `proem.output_schema` names, else `output.schema` of the front
+    /// matter, whose missing maxima are filled in ([`Contract::bounded`]). Compiles it: call it once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] with everything that is wrong with the schema.
+    pub fn contract(&self) -> Result<Option<Contract>, Error> {
+        Ok(self.answer()?.map(|answer| answer.contract))
+    }
+
+    pub(crate) fn answer(&self) -> Result<Option<Answer>, Error> {
+        let strict = &self.file.strict;
+        let name = tool_name(&self.id.name);
+        let purpose = strict.purpose.as_deref().unwrap_or_default();
+        if let Some(file) = &strict.output_schema {
+            let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("{file}: {problem}"));
+            let missing = || Error::new(ErrorKind::NotFound, missing_schema(file));
+            let text = self.output_schema.as_deref().ok_or_else(missing)?;
+            let schema = serde_json::from_str(text).map_err(|e| invalid(format!("not JSON: {e}")))?;
+            let contract = Contract::compile(&name, purpose, schema).map_err(|problems| {
+                let problems = problems.iter().map(|problem| format!("{file}: {problem}"));
+                Error::all(ErrorKind::InvalidFile, problems.collect())
+            })?;
+            return Ok(Some(Answer { contract, filled: Vec::new() }));
+        }
+        let Some(schema) = &self.file.header.output_schema else { return Ok(None) };
+        let (contract, filled) = Contract::bounded(&name, purpose, schema.clone()).map_err(|error| {
+            let problems = error.problems().iter().map(|problem| format!("output.schema: {problem}"));
+            Error::all(ErrorKind::InvalidFile, problems.collect())
+        })?;
+        Ok(Some(Answer { contract, filled }))
     }
 
     /// The text that the system message's templates hold, partials included, inputs left out.
@@ -67,6 +118,18 @@ impl Prompt {
         }
         text
     }
+}
+
+/// What is said of a schema file that isn't there.
+pub(crate) fn missing_schema(file: &str) -> String {
+    format!("proem.output_schema names `{file}`, which is not beside the file")
+}
+
+/// A prompt's name as the name of a tool.
+fn tool_name(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = name.chars().map(fit).take(Contract::MAX_NAME_CHARS).collect();
+    if name.is_empty() { "answer".into() } else { name }
 }
 
 impl Prompt {

@@ -4,6 +4,7 @@ pub(crate) mod data;
 pub(crate) mod eval;
 mod fit;
 mod peers;
+mod remote;
 #[cfg(test)]
 mod shipped;
 pub(crate) mod train;

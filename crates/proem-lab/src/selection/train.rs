@@ -5,11 +5,14 @@
 //! weights of evidence with their calibration. The same input gives the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_embed::StaticModel;
-use proem_engine::embedding::{Embedder, Vector};
+use proem_engine::catalogue::manifest::Quantised;
+use proem_engine::catalogue::{Embed, Hash, Manifest, vectorise};
+use proem_engine::embedding::{Embedder, Vector, embed};
 use proem_engine::select::{
     Calibration, Calibrations, FEATURES, Index, Lexicon, Meant, Query, Selector, Usage, Used, WordWeights, key,
 };
@@ -17,6 +20,7 @@ use proem_score::linear;
 
 use super::data::{Dice, Request, Tools, requests, text};
 use super::fit::{Choice, fit};
+use super::remote;
 use crate::pack;
 
 /// Learns the selection of tools.
@@ -24,10 +28,32 @@ use crate::pack;
 pub(crate) struct TrainSelect {
     /// Folder with `embed/` and `selection/`.
     #[arg(long, value_name = "DIR", default_value = concat!("../", "shared/data"))]
-    data: PathBuf,
+    pub(super) data: PathBuf,
     /// The workspace's folder, whose files are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
+    #[command(flatten)]
+    pub(super) remote: RemoteModel,
+}
+
+/// A model at a server: only the weights of evidence are learned for it, into a file of the user's.
+#[derive(Debug, Args)]
+pub(crate) struct RemoteModel {
+    /// The address of a server of embeddings, such as `http://127.0.0.1:11434/v1`.
+    #[arg(long, value_name = "URL", requires_all = ["embedding_model", "out"])]
+    pub(super) embedding_url: Option<String>,
+    /// The model's name there.
+    #[arg(long, value_name = "MODEL", requires = "embedding_url")]
+    pub(super) embedding_model: Option<String>,
+    /// The environment variable that holds its key.
+    #[arg(long, value_name = "VARIABLE", requires = "embedding_url")]
+    pub(super) embedding_key: Option<String>,
+    /// How many numbers its vectors are to have.
+    #[arg(long, value_name = "N", requires = "embedding_url")]
+    pub(super) embedding_dimensions: Option<NonZeroU32>,
+    /// The file that is written, for `calibration` under `[embedding]`.
+    #[arg(long, value_name = "FILE", requires = "embedding_url")]
+    pub(super) out: Option<PathBuf>,
 }
 
 /// Where the files are, from the workspace's folder.
@@ -55,8 +81,13 @@ const LOOKED_AT: usize = 15;
 /// All evidence, and that of words alone.
 const ALL: [usize; FEATURES] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const LEXICAL: [usize; 5] = [0, 1, 2, 6, 8];
+/// What there is for a model that shows no pieces and has made no direction of the shipped usage.
+const REMOTE: [usize; 6] = [0, 1, 2, 3, 6, 8];
 
 pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
+    if args.remote.embedding_url.is_some() {
+        return remote::run(args);
+    }
     let training = requests(&args.data.join("selection/metatool.train.jsonl"))?;
     let tools = Tools::read(&args.data.join("selection/metatool.tools.jsonl"))?;
     let file = model(&args.data.join("embed"), &training)?;
@@ -67,7 +98,7 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
         WordWeights::parse(&words).map_err(|error| error.to_string())?,
         untrained(),
     );
-    let mut trainer = Trainer::new(&training, &tools, &selector, &embedder)?;
+    let mut trainer = Trainer::new(&training, &tools, &selector, (&embedder, Knows::Meaning))?;
     let usage = trainer.usage_of(&(0..training.len()).collect::<Vec<_>>(), &BTreeSet::new(), None).write();
     let related = trainer.related()?;
     let mut calibrations = Calibrations {
@@ -118,6 +149,24 @@ pub(crate) fn model(raw: &Path, training: &[Request]) -> Result<Vec<u8>, String>
     })
 }
 
+/// The weights of a model that comes from outside, and its least related cosine; the rest is as shipped.
+pub(super) fn weights_of(
+    shipped: &Selector,
+    training: &[Request],
+    tools: &Tools,
+    embedder: &dyn Embedder,
+) -> Result<Calibrations, String> {
+    let selector = Selector::new(shipped.lexicon().clone(), shipped.words().clone(), untrained());
+    let mut trainer = Trainer::new(training, tools, &selector, (embedder, Knows::Words))?;
+    let id = embedder.model().to_string();
+    Ok(Calibrations {
+        version: Calibrations::VERSION,
+        lexical: shipped.calibrations().lexical.clone(),
+        related: BTreeMap::from([(id.clone(), trainer.related()?)]),
+        models: BTreeMap::from([(id, trainer.calibrate(&REMOTE, Knows::Meaning)?)]),
+    })
+}
+
 /// What a selector needs to give evidence; the numbers count for nothing.
 fn untrained() -> Calibrations {
     let none = Calibration { weights: [0.0; FEATURES], slope: [0.0; 2], offset: 0.0, threshold: 0.5 };
@@ -133,7 +182,11 @@ enum Knows {
 struct Trainer<'a> {
     tools: &'a Tools,
     selector: &'a Selector,
-    embedder: &'a StaticModel<'a>,
+    embedder: &'a dyn Embedder,
+    /// What usage knows of earlier requests.
+    usage_knows: Knows,
+    /// The vectors of the tools, so that they are made once for all episodes.
+    stored: BTreeMap<Hash, Option<Quantised>>,
     queries: Vec<Query>,
     vectors: Vec<Option<Vector>>,
     served: Vec<usize>,
@@ -158,20 +211,23 @@ impl<'a> Trainer<'a> {
         training: &[Request],
         tools: &'a Tools,
         selector: &'a Selector,
-        embedder: &'a StaticModel<'a>,
+        (embedder, usage_knows): (&'a dyn Embedder, Knows),
     ) -> Result<Self, String> {
         let queries: Vec<Query> = training.iter().map(|request| selector.query(&request.query)).collect();
-        let first = |query: &Query| {
-            let vectors = selector.embed(query, embedder).map_err(|error| error.to_string())?;
-            Ok(vectors.into_iter().next().flatten())
-        };
-        let vectors = queries.iter().map(first).collect::<Result<_, String>>()?;
+        let texts = |query: &'_ Query| query.texts().first().map_or_else(String::new, |text| (*text).to_owned());
+        let texts: Vec<String> = queries.iter().map(texts).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = embed(embedder, &texts).map_err(|error| error.to_string())?;
+        let mut manifest = Manifest::default();
+        vectorise(&mut manifest, &tools.catalogue, embedder, Embed::All, &mut |_, _| {})
+            .map_err(|error| error.to_string())?;
+        let stored = manifest.vectors(embedder.model()).cloned().unwrap_or_default();
         let one = |request: &Request| {
             let wanted = tools.wanted(request)?;
             wanted.first().copied().ok_or_else(|| format!("no tool serves `{}`", request.query))
         };
         let served = training.iter().map(one).collect::<Result<_, String>>()?;
-        Ok(Self { tools, selector, embedder, queries, vectors, served })
+        Ok(Self { tools, selector, embedder, usage_knows, stored, queries, vectors, served })
     }
 
     /// The usage that these requests give; `caps` limits how many of each tool count.
@@ -182,7 +238,8 @@ impl<'a> Trainer<'a> {
             let entry = used.entry(*tool).or_default();
             let full = caps.and_then(|caps| caps.get(tool)).is_some_and(|cap| entry.requests >= *cap);
             if !without.contains(tool) && !full {
-                entry.add(query, self.vectors.get(*request).and_then(Option::as_ref));
+                let vector = self.vectors.get(*request).and_then(Option::as_ref);
+                entry.add(query, vector.filter(|_| self.usage_knows == Knows::Meaning));
             }
         }
         let mut usage = Usage::default();
@@ -213,7 +270,7 @@ impl<'a> Trainer<'a> {
         let entries: Vec<_> = present.iter().filter_map(|place| self.tools.entries().get(*place).cloned()).collect();
         let mut index = Index::new(&entries, &usage, self.selector);
         if knows == Knows::Meaning {
-            index.embed(&entries, self.embedder, None).map_err(|error| error.to_string())?;
+            index.embed(&entries, self.embedder, Some(&self.stored)).map_err(|error| error.to_string())?;
         }
         let mut of_tool: BTreeMap<usize, f64> = BTreeMap::new();
         for tool in ranked.iter().filter_map(|request| self.served.get(*request)) {
@@ -324,7 +381,7 @@ fn best_cut(scores: &[(f32, bool)]) -> f32 {
 }
 
 /// Writes each number with the four digits that it has, not with those of its binary form.
-fn shorten(json: &mut serde_json::Value) {
+pub(super) fn shorten(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Array(items) => items.iter_mut().for_each(shorten),
         serde_json::Value::Object(fields) => fields.values_mut().for_each(shorten),

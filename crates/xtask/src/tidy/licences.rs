@@ -12,13 +12,15 @@ use super::{
     tree::Tree,
 };
 
-/// Licences that ask for no more than a notice.
+/// Licences that ask for no more than a notice; CDLA-Permissive-2.0 is for data, such as the list of
+/// root certificates: <https://cdla.dev/permissive-2-0/>.
 const PERMITTED: &[&str] = &[
     "Apache-2.0",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "MIT-0",
@@ -56,7 +58,9 @@ fn check_licence(package: &Package) -> Option<Problem<'_>> {
 
 fn check_name(package: &Package) -> Option<Problem<'_>> {
     let Package { name, version, .. } = package;
-    let refused = name.starts_with("aws-lc-") || name.starts_with("openssl") || name == "native-tls";
+    // `openssl-probe` is named after the folders of certificates that it looks for; it links nothing.
+    let openssl = name.starts_with("openssl") && name != "openssl-probe";
+    let refused = name.starts_with("aws-lc-") || openssl || name == "native-tls";
     let remedy = "choose the features of its parent that use rustls with ring";
     refused.then(|| (format!("`{name}` {version} needs a C cryptography library"), remedy, name.as_str()))
 }

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use proem_engine::catalogue::manifest::{Changes, MAX_MANIFEST_BYTES};
-use proem_engine::catalogue::{Embed, Hash, Manifest, Name, Vectorised, vectorise};
-use proem_engine::embedding::Embedder;
+use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, Name, Vectorised, vectorise};
 use proem_guard::show;
 use proem_runtime::files::{self, Access, Content};
 use proem_text::json;
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{counted, open};
 use crate::args::CataloguePlace;
+use crate::embedding::{Configured, EmbeddingModel};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::Project;
@@ -24,32 +24,34 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How many names of a kind are listed.
 const MAX_LISTED: usize = 20;
 
-pub(super) fn run(place: &CataloguePlace, embedder: Option<&dyn Embedder>) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let (project, places, loaded) = open(&place.root)?;
+    let (model, _, notes) = Configured::new(&project.config, &places)?.calibrated();
     let (mut manifest, note) = read_manifest(&project, &places);
     let changes = manifest.update(&loaded.catalogue);
-    let vectors = match embedder {
-        Some(embedder) => {
-            let began = Instant::now();
-            let mut progress = |done: usize, all: usize| {
-                if began.elapsed() > SILENCE {
-                    ui::aside(&format!("embedded {} of {} texts\n", grouped(done), grouped(all)));
-                }
-            };
-            Some(vectorise(&mut manifest, &loaded.catalogue, embedder, Embed::All, &mut progress)?)
+    let began = Instant::now();
+    let mut progress = |done: usize, all: usize| {
+        if began.elapsed() > SILENCE {
+            ui::aside(&format!("embedded {} of {} texts\n", grouped(done), grouped(all)));
         }
-        None => None,
     };
+    let vectors = model.and_then(|model| {
+        let made = vectorise(&mut manifest, &loaded.catalogue, &model, Embed::All, &mut progress);
+        made.map_err(|error| error.to_string())
+    });
     write_manifest(&project, &places, &manifest)?;
     if place.json {
-        ui::data(&format!("{}\n", json::pretty(&to_json(&changes, vectors.as_ref(), manifest.entries().len()))))?;
+        ui::data(&format!("{}\n", json::pretty(&to_json(&changes, &vectors, manifest.entries().len()))))?;
     } else {
         ui::listing(&listing(&changes))?;
     }
-    note.iter().chain(&loaded.notes).for_each(|note| ui::note(note));
+    note.iter().chain(&loaded.notes).chain(&notes).for_each(|note| ui::note(note));
     let embedded = match vectors {
-        Some(vectors) => format!("{} embedded", counted(vectors.made, "text")),
-        None => "nothing was embedded, since no model is there".to_owned(),
+        Ok(vectors) => format!("{} embedded", counted(vectors.made, "text")),
+        Err(reason) => {
+            ui::note(&format!("degraded: {reason}"));
+            "nothing was embedded".to_owned()
+        }
     };
     ui::aside(&format!(
         "{}: {} new, {} changed, {} gone; {embedded}\n",
@@ -62,7 +64,7 @@ pub(super) fn run(place: &CataloguePlace, embedder: Option<&dyn Embedder>) -> Re
 }
 
 /// The stored manifest; an empty one, with the reason, if it can't be read.
-pub(in crate::commands) fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<String>) {
+fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<String>) {
     let read = files::read_beneath(&places.cache, &path(project), MAX_MANIFEST_BYTES);
     let bytes = match read {
         Ok(None) => return (Manifest::default(), None),
@@ -78,12 +80,30 @@ pub(in crate::commands) fn read_manifest(project: &Project, places: &Places) -> 
     }
 }
 
-/// Stores the manifest in the user's cache folder.
-pub(in crate::commands) fn write_manifest(
+/// The stored manifest, with the vectors of `model` that are missing if it is one at a server: those are
+/// kept, so that it is asked once. Notes say what could not be read or kept.
+pub(in crate::commands) fn embedded_manifest(
     project: &Project,
     places: &Places,
-    manifest: &Manifest,
-) -> Result<(), Failure> {
+    catalogue: &Catalogue,
+    model: &EmbeddingModel,
+    notes: &mut Vec<String>,
+) -> Result<Manifest, proem_engine::Error> {
+    let (mut manifest, note) = read_manifest(project, places);
+    notes.extend(note);
+    if model.built_in().is_none() {
+        let done = vectorise(&mut manifest, catalogue, model, Embed::Missing, &mut |_, _| {})?;
+        if (done.made > 0 || done.removed > 0)
+            && let Err(error) = write_manifest(project, places, &manifest)
+        {
+            notes.push(format!("the catalogue's vectors were not kept: {error}"));
+        }
+    }
+    Ok(manifest)
+}
+
+/// Stores the manifest in the user's cache folder.
+fn write_manifest(project: &Project, places: &Places, manifest: &Manifest) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {
         let shown = show::terminal_str(&places.cache.display().to_string()).into_string();
         Failure::outside(format!("could not create `{shown}`: {e}"))
@@ -114,16 +134,21 @@ fn listing(changes: &Changes) -> String {
     out
 }
 
-fn to_json(changes: &Changes, vectors: Option<&Vectorised>, entries: usize) -> Value {
+/// With `degraded` where nothing could be embedded.
+fn to_json(changes: &Changes, vectors: &Result<Vectorised, String>, entries: usize) -> Value {
     let names = |names: &[Name]| names.iter().map(Name::as_str).map(str::to_owned).collect::<Vec<_>>();
-    let vectors = vectors.map(|vectors| {
+    let made = vectors.as_ref().ok().map(|vectors| {
         json!({ "made": vectors.made, "kept": vectors.kept, "silent": vectors.silent, "removed": vectors.removed })
     });
-    json!({
+    let mut out = json!({
         "entries": entries,
         "new": names(&changes.new),
         "changed": names(&changes.changed),
         "gone": names(&changes.gone),
-        "vectors": vectors,
-    })
+        "vectors": made,
+    });
+    if let (Err(reason), Some(fields)) = (vectors, out.as_object_mut()) {
+        fields.insert("degraded".to_owned(), reason.as_str().into());
+    }
+    out
 }

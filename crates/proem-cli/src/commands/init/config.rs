@@ -24,7 +24,7 @@ const INTRODUCTION: &str = "\
 ";
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 18] = [
+const FORMS: [(&str, &str); 44] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.output_tokens", "4096"),
@@ -43,7 +43,36 @@ const FORMS: [(&str, &str); 18] = [
     ("assemble.paths.rules_plan", "\".proem/prompts/rules-plan.md\""),
     ("assemble.paths.rules_review", "\".proem/prompts/rules-review.md\""),
     ("assemble.modes.act.tools", "[\"edit\", \"test\"]"),
+    ("embedding.provider", "\"openai\""),
+    ("embedding.model", "\"text-embedding-3-small\""),
+    ("embedding.dimensions", "512"),
+    ("embedding.calibration", "\"select-weights.json\""),
+    ("embedding.seconds", "20"),
+    ("embedding.texts", "96"),
+    ("embedding.text_bytes", "8000"),
+    ("roles.small", "\"ollama/llama3.1\""),
+    ("providers.ollama.answer_bytes", "4194304"),
+    ("providers.ollama.answers", "\"schema\""),
+    ("providers.ollama.attempts", "4"),
+    ("providers.ollama.base_url", "\"http://127.0.0.1:11434/v1\""),
+    ("providers.ollama.call_seconds", "120"),
+    ("providers.ollama.concurrency", "8"),
+    ("providers.ollama.connect_seconds", "10"),
+    ("providers.ollama.idle_seconds", "60"),
+    ("providers.ollama.key", "\"OLLAMA_KEY\""),
+    ("providers.ollama.protocol", "\"openai\""),
+    ("providers.ollama.requests_per_minute", "60"),
+    ("providers.ollama.stream", "true"),
+    ("providers.ollama.models.\"llama3.1\".answers", "\"schema\""),
+    ("providers.ollama.models.\"llama3.1\".cache_read_price", "10"),
+    ("providers.ollama.models.\"llama3.1\".context_tokens", "8192"),
+    ("providers.ollama.models.\"llama3.1\".input_price", "100"),
+    ("providers.ollama.models.\"llama3.1\".output_price", "200"),
+    ("providers.ollama.models.\"llama3.1\".output_tokens", "2048"),
 ];
+
+/// A name for each table whose entries are named by the user, to show its form.
+const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
 
 /// The file, with `values` set.
 pub(super) fn text(values: &Values) -> Result<String, Failure> {
@@ -83,7 +112,7 @@ impl<'w> Writer<'w> {
             let full = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
             let target = self.resolved(property);
             let default = defaults.and_then(|defaults| defaults.get(key));
-            if target.get("properties").is_some() || target.get("propertyNames").is_some() {
+            if ["properties", "propertyNames", "additionalProperties"].iter().any(|word| target.get(word).is_some()) {
                 tables.push((full, property, default.and_then(toml::Value::as_table)));
             } else {
                 self.out.push('\n');
@@ -100,6 +129,7 @@ impl<'w> Writer<'w> {
                 .filter(|schema| schema.is_object())
                 .map(|schema| self.resolved(schema))
             {
+                Some(of_each) if names(target).next().is_none() => self.named_by_user(&full, of_each),
                 Some(of_each) if of_each.get("properties").is_some() => self.one_of_many(&full, target, of_each),
                 Some(_) => {
                     self.out.push_str(&format!("[{full}]\n"));
@@ -125,6 +155,36 @@ impl<'w> Writer<'w> {
         for (key, property) in of_each.get("properties").and_then(Json::as_object).into_iter().flatten() {
             self.about(property);
             self.key(&format!("{name}.{key}"), key, None);
+        }
+    }
+
+    /// Writes a table whose entries have names of the user's, for one name and commented out.
+    fn named_by_user(&mut self, full: &str, of_each: &'w Json) {
+        let word = full.rsplit('.').next().unwrap_or(full);
+        let name = NAMES.iter().find(|(table, _)| *table == word).map_or("name", |(_, name)| *name);
+        let Some(keys) = of_each.get("properties").and_then(Json::as_object) else {
+            self.out.push_str(&format!("#[{full}]\n"));
+            return self.key(&format!("{full}.{name}"), name, None);
+        };
+        let full = format!("{full}.{name}");
+        self.out.push_str(&format!("#[{full}]\n"));
+        let mut tables = Vec::new();
+        for (key, property) in keys {
+            let target = self.resolved(property);
+            match target.get("additionalProperties").map(|schema| self.resolved(schema)) {
+                Some(of_each) if of_each.get("properties").is_some() => {
+                    tables.push((format!("{full}.{key}"), property, of_each));
+                }
+                _ => {
+                    self.about(property);
+                    self.key(&format!("{full}.{key}"), key, None);
+                }
+            }
+        }
+        for (full, property, of_each) in tables {
+            self.out.push('\n');
+            self.about(property);
+            self.named_by_user(&full, of_each);
         }
     }
 
@@ -196,7 +256,8 @@ mod tests {
             let found = text
                 .lines()
                 .any(|line| line.starts_with(&format!("{key} = ")) || (line.starts_with('[') && line.contains(&table)));
-            assert!(found || text.contains(&format!("[{key}]\n")), "{key}");
+            let is_table = [format!("[{key}]\n"), format!("[{key}.")].iter().any(|start| text.contains(start));
+            assert!(found || is_table, "{key}");
         }
     }
 

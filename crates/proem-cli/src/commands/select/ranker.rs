@@ -15,8 +15,11 @@ use serde_json::Value;
 
 use super::lines::{self, Asked, Line, Lines};
 use crate::args::Select;
-use crate::commands::catalogue::{open, read_manifest};
+use crate::commands::catalogue::{embedded_manifest, open};
+use crate::config::Config;
+use crate::embedding::{Configured, EmbeddingModel};
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::ui::grouped;
 
 /// How many problems of one file are told as notes.
@@ -37,7 +40,7 @@ pub(super) struct Ranker {
     from: From,
     selector: Selector,
     index: Index,
-    embedder: Option<StaticModel<'static>>,
+    embedder: Option<EmbeddingModel>,
     /// Why there is no embedder.
     degraded: Option<String>,
     notes: Vec<String>,
@@ -51,22 +54,30 @@ pub(super) struct Answered {
 
 impl Ranker {
     pub(super) fn new(args: &Select) -> Result<Self, Failure> {
-        let selector = Selector::shipped()?;
-        let (embedder, mut degraded) = match StaticModel::built_in() {
-            _ if args.no_embedding => (None, Some("`--no-embedding`: ranked by shared words".to_owned())),
-            Ok(model) => (Some(model), None),
-            Err(error) => (None, Some(format!("no embedding model, so ranked by shared words ({error})"))),
-        };
-        let (catalogue, from, stored, mut notes) = match &args.catalogue {
+        let (catalogue, from, project, mut notes, configured) = match &args.catalogue {
             Some(path) => {
                 let (catalogue, notes) = from_file(path)?;
-                (catalogue, From::File, None, notes)
+                let places = Places::find()?;
+                // No project is looked at, so the user's own configuration counts.
+                let configured = (!args.no_embedding).then(|| configured(&places)).transpose()?;
+                (catalogue, From::File, None, notes, configured)
             }
             None => {
                 let (project, places, loaded) = open(&args.root)?;
-                let (manifest, note) = read_manifest(&project, &places);
-                let notes = loaded.notes.into_iter().chain(note).collect();
-                (loaded.catalogue, From::Project, Some(manifest), notes)
+                let configured = (!args.no_embedding).then(|| Configured::new(&project.config, &places)).transpose()?;
+                (loaded.catalogue, From::Project, Some((project, places)), loaded.notes, configured)
+            }
+        };
+        let (embedder, selector, mut degraded) = match configured.map(Configured::calibrated) {
+            None => (None, Selector::shipped()?, Some("`--no-embedding`: ranked by shared words".to_owned())),
+            Some((model, selector, own)) => {
+                notes.extend(own);
+                match model {
+                    Ok(model) => (Some(model), selector, None),
+                    Err(why) => {
+                        (None, selector, Some(format!("no embedding model, so ranked by shared words ({why})")))
+                    }
+                }
             }
         };
         if catalogue.entries().is_empty() {
@@ -74,12 +85,21 @@ impl Ranker {
         }
         let mut usage = Selector::shipped_usage()?;
         if let Some(path) = &args.usage {
-            notes.extend(add_usage(&mut usage, path, &selector, embedder.as_ref(), &catalogue)?);
+            // A server isn't asked line by line: its weights count words of earlier requests only.
+            let embedder = embedder.as_ref().and_then(EmbeddingModel::built_in);
+            notes.extend(add_usage(&mut usage, path, &selector, embedder, &catalogue)?);
         }
         let mut index = Index::new(catalogue.entries(), &usage, &selector);
         let embedder = embedder.filter(|embedder| {
-            let vectors = stored.as_ref().and_then(|manifest| manifest.vectors(embedder.model()));
-            match index.embed(catalogue.entries(), embedder, vectors) {
+            let manifest = project
+                .as_ref()
+                .map(|(project, places)| embedded_manifest(project, places, &catalogue, embedder, &mut notes))
+                .transpose();
+            let embedded = manifest.and_then(|manifest| {
+                let vectors = manifest.as_ref().and_then(|manifest| manifest.vectors(embedder.model()));
+                index.embed(catalogue.entries(), embedder, vectors)
+            });
+            match embedded {
                 Ok(()) => true,
                 Err(error) => {
                     degraded = Some(format!("ranked by shared words: {error}"));
@@ -129,6 +149,11 @@ impl Ranker {
         ranking.degraded = degraded.or(ranking.degraded);
         Ok(Answered { query, ranking })
     }
+}
+
+/// What the user configured, whatever project they are in.
+fn configured(places: &Places) -> Result<Configured, Failure> {
+    Configured::new(&Config::of_user(&places.config_file())?, places)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.

@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::input::Value;
-use proem_engine::{Error, ErrorKind};
 use proem_guard::{Bar, Finding, Guard, Policy, Scan, Untrusted, Verdict, cut};
 use proem_text::Span;
 
@@ -52,50 +51,16 @@ impl Noted {
     }
 }
 
-/// Where a text stands in the prompt, in the prompt's order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    Rules(usize),
-    Found(usize),
-    Folder,
-    Branch,
-    Change(usize),
-    Memory(usize),
-    Event(usize),
-    Request,
-}
-
-impl Place {
+/// Where a text stands in a prompt, in the prompt's order.
+pub(crate) trait Place: Ord + Clone {
     /// The source and field that the policy knows the text by.
-    const fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Rules(_) => ("rules", "text"),
-            Self::Found(_) => ("catalogue", "signature"),
-            Self::Folder => ("env", "cwd"),
-            Self::Branch => ("git", "branch"),
-            Self::Change(_) => ("git", "path"),
-            Self::Memory(_) => ("memory", "text"),
-            Self::Event(_) => ("activity", "text"),
-            Self::Request => ("task", "text"),
-        }
-    }
+    fn names(&self) -> (&str, &str);
 
     /// The place of its section in the prompt.
-    const fn section(self) -> u8 {
-        match self {
-            Self::Rules(_) => 0,
-            Self::Found(_) => 1,
-            Self::Folder | Self::Branch | Self::Change(_) => 2,
-            Self::Memory(_) => 3,
-            Self::Event(_) => 4,
-            Self::Request => 5,
-        }
-    }
+    fn section(&self) -> usize;
 
     /// Whether the text is long enough that a part of it is worth keeping.
-    const fn is_long(self) -> bool {
-        matches!(self, Self::Rules(_) | Self::Request)
-    }
+    fn is_long(&self) -> bool;
 }
 
 /// A text that stays.
@@ -120,29 +85,29 @@ const MAX_ROUNDS: usize = 3;
 
 /// The texts of one prompt.
 #[derive(Debug)]
-pub(super) struct Screen<'r> {
+pub(crate) struct Screen<'r, P> {
     screening: Screening<'r>,
-    kept: BTreeMap<Place, Kept>,
+    kept: BTreeMap<P, Kept>,
     noted: Vec<Noted>,
 }
 
-impl<'r> Screen<'r> {
-    pub(super) const fn new(screening: Screening<'r>) -> Self {
+impl<'r, P: Place> Screen<'r, P> {
+    pub(crate) const fn new(screening: Screening<'r>) -> Self {
         Self { screening, kept: BTreeMap::new(), noted: Vec::new() }
     }
 
-    fn bar(&self, place: Place) -> Bar {
+    fn bar(&self, place: &P) -> Bar {
         let (source, field) = place.names();
         self.screening.policy.bar(source, field)
     }
 
     /// Looks at a text; whether it stays. With `least`, a score from there on keeps it out too.
-    pub(super) fn admit(&mut self, place: Place, what: &str, text: &Untrusted<String>, least: Option<f64>) -> bool {
+    pub(crate) fn admit(&mut self, place: P, what: &str, text: &Untrusted<String>, least: Option<f64>) -> bool {
         if text.is_empty() {
             self.keep(place, what, text.clone(), IsFlagged::No);
             return true;
         }
-        let (guard, bar) = (self.screening.guard, self.bar(place));
+        let (guard, bar) = (self.screening.guard, self.bar(&place));
         let scan = guard.scan(text);
         let mut verdict = bar.judge(&scan);
         if least.is_some_and(|least| scan.score >= least) {
@@ -167,17 +132,17 @@ impl<'r> Screen<'r> {
         stays
     }
 
-    fn keep(&mut self, place: Place, what: &str, text: Untrusted<String>, is_flagged: IsFlagged) {
+    fn keep(&mut self, place: P, what: &str, text: Untrusted<String>, is_flagged: IsFlagged) {
         let kept = Kept { order: self.kept.len(), what: what.to_owned(), text, is_flagged };
         self.kept.insert(place, kept);
     }
 
     /// Looks at everything that stays as one text, and takes out what is an attack only together.
-    pub(super) fn rejoin(&mut self) {
+    pub(crate) fn rejoin(&mut self) {
         for round in 0..=MAX_ROUNDS {
-            let mut kept: Vec<(Place, &Kept)> = self.kept.iter().map(|(place, kept)| (*place, kept)).collect();
+            let mut kept: Vec<(P, &Kept)> = self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
             kept.sort_by_key(|(place, kept)| (place.section(), kept.order));
-            let places: Vec<Place> = kept.iter().map(|(place, _)| *place).collect();
+            let places: Vec<P> = kept.iter().map(|(place, _)| place.clone()).collect();
             let texts: Vec<&Untrusted<String>> = kept.iter().map(|(_, kept)| &kept.text).collect();
             if texts.len() < 2 {
                 return;
@@ -189,14 +154,14 @@ impl<'r> Screen<'r> {
                 scan.findings.iter().filter(|found| bar.of(found) >= Verdict::Quarantine).collect();
             let broken = scan.unread.iter().any(|_| bar.judge(&scan) >= Verdict::Quarantine);
             // What stands in one text alone was judged by that text's own bar.
-            let touched = |found: &&Finding| -> Vec<Place> {
+            let touched = |found: &&Finding| -> Vec<P> {
                 let touches = |span: &Span| span.overlaps(found.span);
-                places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| *place).collect()
+                places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| place.clone()).collect()
             };
-            let at_fault: BTreeSet<Place> =
+            let at_fault: BTreeSet<P> =
                 across.iter().map(touched).filter(|places| places.len() > 1).flatten().collect();
             let at_fault = if broken || (round == MAX_ROUNDS && !at_fault.is_empty()) {
-                places.iter().copied().collect()
+                places.iter().cloned().collect()
             } else {
                 at_fault
             };
@@ -219,42 +184,27 @@ impl<'r> Screen<'r> {
     }
 
     /// The text at a place as an input of the prompt, changed by `write`; `None` if it stays out.
-    pub(super) fn value(
-        &self,
-        place: Place,
-        write: impl FnOnce(Untrusted<String>) -> Untrusted<String>,
-    ) -> Option<Value> {
-        let kept = self.kept.get(&place)?;
+    pub(crate) fn value(&self, place: &P, write: impl FnOnce(Untrusted<String>) -> Untrusted<String>) -> Option<Value> {
+        let kept = self.kept.get(place)?;
         let text = write(kept.text.clone());
         Some(if kept.is_flagged == IsFlagged::Yes { Value::Flagged(text) } else { Value::Outside(text) })
     }
 
     /// Whether the text at a place stays.
-    pub(super) fn keeps(&self, place: Place) -> bool {
-        self.kept.contains_key(&place)
+    pub(crate) fn keeps(&self, place: &P) -> bool {
+        self.kept.contains_key(place)
     }
 
-    /// Refuses to go on if the request itself stays out: there would be nothing to do.
-    pub(super) fn needs_request(&self) -> Result<(), Error> {
-        if self.keeps(Place::Request) {
-            return Ok(());
-        }
-        let rules = self.noted.iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));
-        let rules = rules.unwrap_or_default();
-        let problem = format!(
-            "the task from outside is an attack ({rules}) and nothing of it can be kept; look at it with `proem scan`"
-        );
-        Err(Error::new(ErrorKind::Quarantined, problem))
+    /// What didn't go in as it was so far.
+    pub(crate) fn noted(&self) -> &[Noted] {
+        &self.noted
     }
 
     /// What didn't go in as it was, in the order met.
-    pub(super) fn into_noted(self) -> Vec<Noted> {
+    pub(crate) fn into_noted(self) -> Vec<Noted> {
         self.noted
     }
 }
-
-/// How the request is called in notes.
-pub(super) const REQUEST: &str = "the task from outside";
 
 /// The rules that gave the worst verdict.
 fn rules(bar: Bar, scan: &Scan) -> Vec<&'static str> {

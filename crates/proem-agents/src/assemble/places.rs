@@ -1,0 +1,64 @@
+//! Where texts from outside stand in the prompt for a task, and what happens without the request.
+
+use proem_engine::{Error, ErrorKind};
+
+use crate::screen::{self, Screen};
+
+/// Where a text stands in the prompt, in the prompt's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Rules(usize),
+    Found(usize),
+    Folder,
+    Branch,
+    Change(usize),
+    Memory(usize),
+    Event(usize),
+    Request,
+}
+
+impl screen::Place for Place {
+    fn names(&self) -> (&str, &str) {
+        match self {
+            Self::Rules(_) => ("rules", "text"),
+            Self::Found(_) => ("catalogue", "signature"),
+            Self::Folder => ("env", "cwd"),
+            Self::Branch => ("git", "branch"),
+            Self::Change(_) => ("git", "path"),
+            Self::Memory(_) => ("memory", "text"),
+            Self::Event(_) => ("activity", "text"),
+            Self::Request => ("task", "text"),
+        }
+    }
+
+    fn section(&self) -> usize {
+        match self {
+            Self::Rules(_) => 0,
+            Self::Found(_) => 1,
+            Self::Folder | Self::Branch | Self::Change(_) => 2,
+            Self::Memory(_) => 3,
+            Self::Event(_) => 4,
+            Self::Request => 5,
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        matches!(self, Self::Rules(_) | Self::Request)
+    }
+}
+
+/// Refuses to go on if the request itself stays out: there would be nothing to do.
+pub(super) fn needs_request(screen: &Screen<'_, Place>) -> Result<(), Error> {
+    if screen.keeps(&Place::Request) {
+        return Ok(());
+    }
+    let rules = screen.noted().iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));
+    let rules = rules.unwrap_or_default();
+    let problem = format!(
+        "the task from outside is an attack ({rules}) and nothing of it can be kept; look at it with `proem scan`"
+    );
+    Err(Error::new(ErrorKind::Quarantined, problem))
+}
+
+/// How the request is called in notes.
+pub(super) const REQUEST: &str = "the task from outside";

@@ -1,0 +1,206 @@
+//! Any prompt of the book as one contracted call: inputs in, a request out.
+//!
+//! The caller vouches for inputs that the prompt declares trusted. Everything else is from outside:
+//! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
+
+use proem_engine::assemble::{Options, assemble};
+use proem_engine::assembly::Appended;
+use proem_engine::cache::{CachePlan, plan_request};
+use proem_engine::call::{Answering, Arrival, Request};
+use proem_engine::contract::Contract;
+use proem_engine::input::{InputTrust, Inputs, Value};
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Answers, Model};
+use proem_engine::report::Report;
+use proem_engine::tokens::{Counts, TokenCounter};
+use proem_engine::{Error, ErrorKind};
+use proem_guard::{Key, Untrusted};
+use proem_text::{Label, Source, json};
+use serde_json::Value as Json;
+
+use crate::screen::{Noted, Place, Screen, Screening};
+
+/// What stands for a text that is kept out.
+const WITHHELD: &str = "(withheld)";
+
+/// Who wrote the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// The caller, who vouches for what the prompt declares trusted.
+    ByCaller,
+    /// Somebody else: nothing in them is trusted.
+    FromOutside,
+}
+
+/// A prompt and what it is asked with.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The prompt.
+    pub prompt: &'a Prompt,
+    /// What its answer must be; `None` takes any text.
+    pub contract: Option<&'a Contract>,
+    /// Its inputs: an object.
+    pub inputs: &'a Json,
+    /// Who wrote them.
+    pub given: Given,
+    /// The model that is asked.
+    pub model: &'a Model,
+    /// The installation's key.
+    pub key: &'a Key,
+    /// What looks at texts from outside.
+    pub screening: Screening<'a>,
+    /// The most input tokens; `None` leaves it to the prompt and the model.
+    pub input_tokens: Option<usize>,
+    /// How the answer arrives.
+    pub arrival: Arrival,
+}
+
+/// A request with its account.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What the model is asked.
+    pub request: Request,
+    /// Where every token went.
+    pub report: Report,
+    /// What the provider will cache.
+    pub plan: CachePlan,
+    /// Texts that did not go in as they were.
+    pub noted: Vec<Noted>,
+}
+
+/// Assembles the request.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
+/// [`proem_engine::assemble::assemble`] refuses.
+pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>, counter: &dyn TokenCounter) -> Result<Prepared, Error> {
+    let (inputs, noted) = inputs(ask)?;
+    let format = ask.contract.and_then(|contract| format_note(contract, ask.model.answers));
+    let reserved = format.as_deref().map_or(0, |format| counter.count(format));
+    let options = Options {
+        key: ask.key,
+        layers: &std::collections::BTreeMap::new(),
+        input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
+        output_tokens: None,
+        monolithic: None,
+    };
+    let (mut assembly, report) = assemble(ask.prompt, &inputs, counts, &options)?;
+    if let Some(format) = &format {
+        assembly.append("answer-format", Appended::Ours(format), counter);
+    }
+    let answer = ask.contract.map_or(Answering::Text, |contract| Answering::Value { tool: contract.tool().clone() });
+    let model = ask.model.name.clone();
+    let request = Request { model, assembly, answer, temperature_percent: None, delivery: ask.arrival };
+    let plan = plan_request(&request, ask.model, counter);
+    Ok(Prepared { request, report, plan, noted })
+}
+
+/// What fits: the caller's limit, and the model's window less the answer.
+fn input_tokens(ask: &Ask<'_>) -> Option<usize> {
+    let answer = ask.prompt.file.strict.output_budget.unwrap_or(0);
+    let window = ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(answer));
+    [ask.input_tokens, window].into_iter().flatten().min()
+}
+
+/// What a model is told about its answer where its provider doesn't hold it to the schema.
+fn format_note(contract: &Contract, answers: Answers) -> Option<String> {
+    match answers {
+        Answers::Tool | Answers::Schema => None,
+        Answers::Object | Answers::Text => Some(format!(
+            "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
+             Schema:\n{}\n",
+            json::compact(contract.schema())
+        )),
+    }
+}
+
+/// A text of an input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct At {
+    /// Its place among all texts of all inputs.
+    order: usize,
+    /// The input's name.
+    input: String,
+}
+
+impl Place for At {
+    fn names(&self) -> (&str, &str) {
+        ("input", &self.input)
+    }
+
+    fn section(&self) -> usize {
+        0
+    }
+
+    fn is_long(&self) -> bool {
+        true
+    }
+}
+
+fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>), Error> {
+    let Json::Object(fields) = ask.inputs else {
+        let problem = "the input is not a JSON object; give one with the prompt's inputs by name";
+        return Err(Error::new(ErrorKind::InvalidInput, problem));
+    };
+    let mut screen = Screen::new(ask.screening);
+    let mut order = 0;
+    for (name, value) in fields.iter().filter(|(name, _)| !is_vouched(ask, name)) {
+        visit(value, name, &mut |text, what| {
+            let place = At { order, input: name.clone() };
+            order = order.saturating_add(1);
+            screen.admit(place, what, text, None);
+        });
+    }
+    screen.rejoin();
+    let mut order = 0;
+    let mut values = Inputs::new();
+    for (name, value) in fields {
+        let value = if is_vouched(ask, name) {
+            Value::from_json(value.clone(), None)
+        } else {
+            build(value, name, &mut order, &screen)
+        };
+        values.insert(name.clone(), value);
+    }
+    Ok((values, screen.into_noted()))
+}
+
+/// Whether the caller vouches for an input.
+fn is_vouched(ask: &Ask<'_>, name: &str) -> bool {
+    let declared = ask.prompt.file.strict.inputs.iter().find(|(declared, _)| declared == name);
+    ask.given == Given::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
+}
+
+/// Every text of an input, in its order.
+fn visit(value: &Json, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
+    match value {
+        Json::String(text) => seen(&outside(text, name), &format!("input `{name}`")),
+        Json::Array(items) => items.iter().for_each(|item| visit(item, name, seen)),
+        Json::Object(fields) => fields.values().for_each(|field| visit(field, name, seen)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+/// The input with those of its texts that stay.
+fn build(value: &Json, name: &str, order: &mut usize, screen: &Screen<'_, At>) -> Value {
+    match value {
+        Json::String(_) => {
+            let place = At { order: *order, input: name.to_owned() };
+            *order = order.saturating_add(1);
+            screen.value(&place, |text| text).unwrap_or_else(|| Value::Outside(outside(WITHHELD, name)))
+        }
+        Json::Array(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
+        Json::Object(fields) => {
+            let fields = fields.iter().map(|(key, field)| (key.clone(), build(field, name, order, screen)));
+            Value::Map(fields.collect())
+        }
+        other => Value::from_json(other.clone(), None),
+    }
+}
+
+fn outside(text: &str, name: &str) -> Untrusted<String> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let source = Source::parse(&format!("input/{}", name.chars().map(plain).collect::<String>()));
+    Untrusted::new(text.to_owned(), Label::from_source(source.unwrap_or(Source::named("input"))))
+}

@@ -1,0 +1,235 @@
+//! Which model is asked, where it is, and with which key: what configuration says about providers.
+//!
+//! Keys enter here by the name of their variable, and only for the endpoint that is asked. Nothing
+//! that a repository says counts before this user trusted it: `[providers]` and `[roles]` come from
+//! the user's configuration or a trusted `proem.toml`.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
+use proem_engine::providers::{Model, Prices, Provider, Providers};
+use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_llm::secret::Secret;
+use proem_runtime::Environment;
+
+use crate::config::{Config, ModelFile, Protocol, ProviderFile};
+use crate::failure::Failure;
+
+/// An endpoint that is known without configuration.
+struct BuiltIn {
+    name: &'static str,
+    protocol: Protocol,
+    base_url: &'static str,
+    key: &'static str,
+}
+
+/// The public services, by their documentation: <https://platform.claude.com/docs/en/api/overview>
+/// and <https://developers.openai.com/api/reference>.
+const BUILT_IN: [BuiltIn; 2] = [
+    BuiltIn {
+        name: "anthropic",
+        protocol: Protocol::Anthropic,
+        base_url: "https://api.anthropic.com",
+        key: "ANTHROPIC_API_KEY",
+    },
+    BuiltIn {
+        name: "openai",
+        protocol: Protocol::OpenAi,
+        base_url: "https://api.openai.com/v1",
+        key: "OPENAI_API_KEY",
+    },
+];
+
+/// A model and everything that is needed to ask it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The model.
+    pub(crate) model: Model,
+    /// Where it is.
+    pub(crate) endpoint: Endpoint,
+    /// How its answers arrive.
+    pub(crate) arrival: Arrival,
+}
+
+impl Asked {
+    /// What a call cost; nothing on this machine, unless prices are configured.
+    pub(crate) fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
+        if self.model.prices.is_empty() && self.endpoint.is_loopback() {
+            return Some(NanoDollars(0));
+        }
+        cost(usage, &self.model)
+    }
+}
+
+/// The model `wanted` at `provider`, or where it is known to be.
+pub(crate) fn ask(
+    config: &Config,
+    providers: &Providers,
+    wanted: &str,
+    provider: Option<&str>,
+    environment: &Environment,
+) -> Result<Asked, Failure> {
+    let name = config.roles.get(wanted).map_or(wanted, String::as_str);
+    let (provider, name) = match (provider, name.split_once('/')) {
+        (None, Some((first, rest))) if is_known(config, first) => (Some(first), rest),
+        (provider, _) => (provider, name),
+    };
+    let listed = providers.model(name);
+    let provider = match (provider, &listed) {
+        (Some(provider), _) => provider.to_owned(),
+        (None, Ok(model)) => protocol_name(model.provider()).to_owned(),
+        (None, Err(unknown)) => match hosts(config, name).as_slice() {
+            [host] => (*host).to_owned(),
+            [] => {
+                return Err(Failure::usage(format!(
+                    "{unknown}\n  any other model can be asked with --provider, one of {}",
+                    known(config).join(", ")
+                )));
+            }
+            several => {
+                return Err(Failure::usage(format!(
+                    "`{name}` is a model of several providers; choose --provider from {}",
+                    several.join(", ")
+                )));
+            }
+        },
+    };
+    let endpoint = located(config, &provider, environment)?;
+    let file = config.providers.get(&provider).cloned().unwrap_or_default();
+    let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
+    let mut model = match listed {
+        Ok(model) if model.provider() == endpoint.provider => {
+            let mut model = model.clone();
+            // Another server may ask another price for the same model.
+            if built_in.is_none() {
+                model.prices.clear();
+            }
+            model
+        }
+        _ => providers.unlisted(name, endpoint.provider),
+    };
+    configure(&mut model, &file, file.models.get(name));
+    let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
+    Ok(Asked { model, endpoint, arrival })
+}
+
+/// Where a provider is, by its name.
+pub(crate) fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Failure> {
+    let file = config.providers.get(provider).cloned().unwrap_or_default();
+    let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
+    if built_in.is_none() && !config.providers.contains_key(provider) {
+        return Err(Failure::usage(format!(
+            "no provider `{provider}`; known are {}, and `[providers.{provider}]` in your configuration adds one",
+            known(config).join(", ")
+        )));
+    }
+    endpoint(provider, &file, built_in, environment)
+}
+
+/// The names of all providers.
+fn known(config: &Config) -> Vec<String> {
+    let mut names: Vec<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
+    names.extend(config.providers.keys().cloned());
+    names.sort();
+    names.dedup();
+    names.into_iter().map(|name| format!("`{name}`")).collect()
+}
+
+fn is_known(config: &Config, name: &str) -> bool {
+    config.providers.contains_key(name) || BUILT_IN.iter().any(|built_in| built_in.name == name)
+}
+
+/// The configured providers that list a model of that name.
+fn hosts<'c>(config: &'c Config, model: &str) -> Vec<&'c str> {
+    let listing = config.providers.iter().filter(|(_, file)| file.models.contains_key(model));
+    listing.map(|(name, _)| name.as_str()).collect()
+}
+
+const fn protocol_name(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Anthropic => "anthropic",
+        Provider::OpenAi => "openai",
+    }
+}
+
+fn endpoint(
+    name: &str,
+    file: &ProviderFile,
+    built_in: Option<&BuiltIn>,
+    environment: &Environment,
+) -> Result<Endpoint, Failure> {
+    let protocol = file.protocol.or(built_in.map(|built_in| built_in.protocol)).unwrap_or(Protocol::OpenAi);
+    let base_url = file.base_url.as_deref().or(built_in.map(|built_in| built_in.base_url));
+    let Some(base_url) = base_url else {
+        return Err(Failure::usage(format!(
+            "provider `{name}` has no address; set `base_url` under `[providers.{name}]`, such as \
+             \"http://127.0.0.1:11434/v1\""
+        )));
+    };
+    // A key that was meant for the public service isn't sent to another address by default.
+    let own_address = file.base_url.is_none();
+    let variable = file.key.as_deref().or(built_in.filter(|_| own_address).map(|built_in| built_in.key));
+    let endpoint = Endpoint {
+        name: name.to_owned(),
+        provider: match protocol {
+            Protocol::Anthropic => Provider::Anthropic,
+            Protocol::OpenAi => Provider::OpenAi,
+        },
+        base_url: base_url.trim_end_matches('/').to_owned(),
+        key: variable.map_or(Key::None, |variable| key(variable, environment)),
+        limits: limits(file),
+    };
+    match endpoint.check() {
+        // Without a key there may still be a fallback or a cassette.
+        Err(failure) if failure.kind != FailureKind::NoKey => Err(Failure::usage(failure.message)),
+        Ok(()) | Err(_) => Ok(endpoint),
+    }
+}
+
+fn key(variable: &str, environment: &Environment) -> Key {
+    let value = environment.get(variable).and_then(|value| value.to_str()).map(str::trim).filter(|v| !v.is_empty());
+    match value {
+        Some(value) => Key::Loaded { variable: variable.to_owned(), secret: Secret::new(variable, value) },
+        None => Key::Missing { variable: variable.to_owned() },
+    }
+}
+
+fn limits(file: &ProviderFile) -> EndpointLimits {
+    let usual = EndpointLimits::default();
+    let seconds = |given: Option<NonZeroU32>, usual: Duration| {
+        given.map_or(usual, |seconds| Duration::from_secs(u64::from(seconds.get())))
+    };
+    EndpointLimits {
+        concurrency: file.concurrency.unwrap_or(usual.concurrency),
+        requests_per_minute: file.requests_per_minute.or(usual.requests_per_minute),
+        attempts: file.attempts.unwrap_or(usual.attempts),
+        connect: seconds(file.connect_seconds, usual.connect),
+        call: seconds(file.call_seconds, usual.call),
+        idle: seconds(file.idle_seconds, usual.idle),
+        answer_bytes: file.answer_bytes.map_or(usual.answer_bytes, std::num::NonZeroUsize::get),
+    }
+}
+
+/// What configuration says about a model, over what is known about it.
+fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
+    if let Some(answers) = own.and_then(|own| own.answers).or(file.answers) {
+        model.answers = answers;
+    }
+    let Some(own) = own else { return };
+    model.context_tokens = own.context_tokens.or(model.context_tokens);
+    model.output_tokens = own.output_tokens.or(model.output_tokens);
+    if let (Some(input), Some(output)) = (own.input_price, own.output_price) {
+        model.prices = vec![Prices {
+            as_of: "configured".to_owned(),
+            up_to_tokens: None,
+            input,
+            output,
+            cache_read: own.cache_read_price,
+            cache_writes: Vec::new(),
+        }];
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! `proem run`: any prompt of the book assembled, sent, read and checked.
+//!
+//! Standard output holds the value, or the request with `--dry-run`; everything else goes to
+//! standard error. A value that is the prompt's fallback says so, and the exit code is 3.
+
+mod account;
+mod batch;
+mod input;
+mod journal;
+pub(crate) mod output;
+mod setting;
+mod single;
+
+use std::process::ExitCode;
+
+use tokio_util::sync::CancellationToken;
+
+use self::setting::Setting;
+use crate::args::Run;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::ui;
+
+pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
+    let places = Places::find()?;
+    let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let setting = Setting::new(args, &places, &mut project);
+    // What was not trusted may be why it failed.
+    project.say();
+    let setting = setting?;
+    if args.batch.is_some() { batch::run(args, &setting) } else { single::run(args, &setting) }
+}
+
+/// A runtime for calls, and a token that Ctrl-C cancels.
+fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::outside(format!("could not start the runtime for network calls: {e}")))?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let cancelled = stop.clone();
+        let listener = tokio::spawn(async move {
+            match tokio::signal::ctrl_c().await {
+                Ok(()) => cancelled.cancel(),
+                Err(error) => ui::note(&format!("Ctrl-C can't be heard: {error}")),
+            }
+        });
+        let done = work(stop).await;
+        listener.abort();
+        done
+    })
+}

@@ -1,0 +1,176 @@
+//! The results of a batch on disk: kept as they come, put in order at the end.
+//!
+//! Invariants: a result is written as soon as it is there, so that an interrupted batch goes on where
+//! it stopped and nothing is paid for twice; the file under its own name is whole and in the order of the
+//! lines, or not there.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::input;
+use crate::failure::Failure;
+
+/// The longest result that is read back.
+const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What of a result says whether it can be kept.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    line: u32,
+    input_hash: String,
+    closure: String,
+    model: String,
+    provider: String,
+    outcome: String,
+}
+
+/// What all results of a batch have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Same {
+    pub(super) closure: String,
+    pub(super) model: String,
+    pub(super) provider: String,
+}
+
+/// Results as they come.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    partial: PathBuf,
+    file: File,
+    /// Where each line's result stands in the partial file, with the hash of its inputs.
+    places: BTreeMap<u32, (u64, u64, String)>,
+    end: u64,
+}
+
+impl Journal {
+    /// Opens the results of a batch, with what earlier runs of it got.
+    ///
+    /// # Errors
+    ///
+    /// If they belong to another prompt or model, or can't be read or written.
+    pub(super) fn open(path: &Path, same: &Same) -> Result<Self, Failure> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let failed =
+            |error: std::io::Error| Failure::outside(format!("could not open {}: {error}", input::shown(&partial)));
+        let earlier: Vec<String> =
+            [path, &partial].into_iter().map(|file| results(file, same)).collect::<Result<Vec<_>, _>>()?.concat();
+        // What is kept is written anew: a line that was cut off by an interruption is not among it.
+        let mut fresh = partial.as_os_str().to_owned();
+        fresh.push(".new");
+        let fresh = PathBuf::from(fresh);
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&fresh).map_err(failed)?;
+        let mut journal =
+            Self { path: path.to_path_buf(), partial: partial.clone(), file, places: BTreeMap::new(), end: 0 };
+        for result in earlier {
+            if let Ok(kept) = serde_json::from_str::<Kept>(&result) {
+                journal.write(kept.line, &kept.input_hash, &result)?;
+            }
+        }
+        journal.file.sync_all().map_err(failed)?;
+        std::fs::rename(&fresh, &partial).map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// The lines that were answered, each with the hash of its inputs.
+    pub(super) fn answered(&self) -> BTreeMap<u32, String> {
+        self.places.iter().map(|(line, (_, _, hash))| (*line, hash.clone())).collect()
+    }
+
+    /// Keeps a line's result.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be written.
+    pub(super) fn write(&mut self, line: u32, input_hash: &str, result: &str) -> Result<(), Failure> {
+        let text = format!("{result}\n");
+        let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(text.as_bytes()));
+        written
+            .map_err(|error| Failure::outside(format!("could not write {}: {error}", input::shown(&self.partial))))?;
+        let length = text.len() as u64;
+        self.places.insert(line, (self.end, length, input_hash.to_owned()));
+        self.end = self.end.saturating_add(length);
+        Ok(())
+    }
+
+    /// Puts the results of these lines, each with the hash of its inputs, in order under the file's
+    /// own name.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be written; the partial file stays.
+    pub(super) fn finish(mut self, lines: &BTreeMap<u32, String>) -> Result<(), Failure> {
+        let failed = |path: &Path| {
+            let shown = input::shown(path);
+            move |error: std::io::Error| Failure::outside(format!("could not write {shown}: {error}"))
+        };
+        let mut ordered = self.path.as_os_str().to_owned();
+        ordered.push(".new");
+        let ordered = PathBuf::from(ordered);
+        let mut out = BufWriter::new(File::create(&ordered).map_err(failed(&ordered))?);
+        for (line, (start, length, hash)) in &self.places {
+            // A line that is no longer in the batch has no place in its results.
+            if lines.get(line) != Some(hash) {
+                continue;
+            }
+            let copied = self
+                .file
+                .seek(SeekFrom::Start(*start))
+                .and_then(|_| std::io::copy(&mut (&mut self.file).take(*length), &mut out));
+            copied.map_err(failed(&ordered))?;
+        }
+        let file = out.into_inner().map_err(|error| failed(&ordered)(error.into_error()))?;
+        file.sync_all().map_err(failed(&ordered))?;
+        std::fs::rename(&ordered, &self.path).map_err(failed(&self.path))?;
+        std::fs::remove_file(&self.partial).map_err(failed(&self.partial))
+    }
+}
+
+/// The answered results of a file; none if it isn't there.
+fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
+    let shown = input::shown(path);
+    let failed = |error: std::io::Error| Failure::outside(format!("could not read {shown}: {error}"));
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut reader = BufReader::new(file);
+    let mut found = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut reader).take(MAX_RESULT_BYTES).read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 {
+            return Ok(found);
+        }
+        // The last line of an interrupted run may be cut off; it counts as not there.
+        let whole = line.ends_with(b"\n");
+        let Some(kept) = serde_json::from_slice::<Kept>(&line).ok().filter(|_| whole) else {
+            if whole {
+                return Err(Failure::usage(format!(
+                    "{shown} holds something else than results of a batch; choose another --out"
+                )));
+            }
+            return Ok(found);
+        };
+        let other = Same { closure: kept.closure, model: kept.model, provider: kept.provider };
+        if other != *same {
+            return Err(Failure::usage(format!(
+                "{shown} holds results of another version of the prompt or of another model ({}/{}); delete it or \
+                 choose another --out",
+                other.provider, other.model
+            )));
+        }
+        if kept.outcome == "answered" {
+            found.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What `--json` and a batch's lines say about a run.
+
+use proem_engine::call::{FailureKind, Finish, Usage};
+use proem_engine::decode::RepairKind;
+use proem_engine::run::{Attempt, Because, Broken, Ended};
+use proem_guard::show;
+use proem_llm::projection::Dropped;
+use proem_runtime::driver::Made;
+use proem_text::{Label, Sources};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::setting::{Ran, Setting};
+
+/// One run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The line of the batch that its inputs stood on, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// SHA-256 of its inputs in canonical JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_hash: Option<String>,
+    /// The prompt, as in `reviews/triage`.
+    prompt: String,
+    /// Its version.
+    version: String,
+    /// SHA-256 of its file with partials and schemas.
+    closure: String,
+    /// The model that was asked.
+    model: String,
+    /// The endpoint that was asked, by its name in configuration.
+    provider: String,
+    /// How it ended.
+    pub(super) outcome: Word,
+    /// Whether the value is not a model's.
+    degraded: bool,
+    /// Why there is no value of the model's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) because: Option<Because>,
+    /// The same in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// The value; a text where the prompt has no contract. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) value: Option<Json>,
+    /// Where the value came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<LabelOut>,
+    /// Everything that was asked.
+    attempts: Vec<AttemptOut>,
+    /// What all attempts used; absent if one of them didn't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    /// What they cost, in billionths of a dollar; absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_nano_dollars: Option<u64>,
+    /// What the provider was expected to cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<String>,
+    /// The tokens of the prompt, as they were counted before the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted_tokens: Option<usize>,
+    /// Why nothing was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Texts of the input that did not go in as they were.
+    guard: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Word {
+    /// With the model's value.
+    Answered,
+    /// With the prompt's own value.
+    FellBack,
+    /// With none.
+    Failed,
+}
+
+/// Where a value came from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LabelOut {
+    /// Whether no untrusted source had a part in the request.
+    trusted: bool,
+    /// The untrusted sources; absent if there are too many to name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<Vec<String>>,
+}
+
+impl From<&Label> for LabelOut {
+    fn from(label: &Label) -> Self {
+        let sources = match label.sources() {
+            Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
+            Sources::Many => None,
+        };
+        Self { trusted: label.is_trusted(), sources }
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AttemptOut {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish: Option<Finish>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    /// What was repaired in the answer.
+    repairs: Vec<RepairKind>,
+    /// What was wrong with the answer.
+    problems: Vec<Broken>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureOut>,
+    /// What the provider did not get.
+    dropped: Vec<DroppedOut>,
+    /// What went over the wire.
+    wire: Vec<SentOut>,
+}
+
+/// A call that failed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FailureOut {
+    kind: FailureKind,
+    /// In our words.
+    message: String,
+    /// In the provider's, exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<Json>,
+}
+
+/// What a provider did not get.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DroppedOut {
+    path: String,
+    why: String,
+}
+
+impl From<&Dropped> for DroppedOut {
+    fn from(dropped: &Dropped) -> Self {
+        Self { path: dropped.path.clone(), why: dropped.why.clone() }
+    }
+}
+
+/// One request on the wire.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SentOut {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<FailureKind>,
+    /// The bytes of the answer that were read.
+    bytes: usize,
+    waited_ms: u64,
+    took_ms: u64,
+}
+
+/// Which line of a batch a run was.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) number: u32,
+    pub(super) input_hash: String,
+}
+
+impl Output {
+    pub(super) fn new(setting: &Setting, ran: &Ran, line: Option<&Line>) -> Self {
+        let id = &ran.prepared.request.assembly.prompt;
+        let (outcome, value, label, because) = match &ran.outcome.ended {
+            Ended::Answered { value } => (Word::Answered, Some(show::value(value)), Some(value.label().into()), None),
+            Ended::FellBack { value, because } => {
+                (Word::FellBack, Some(value.clone()), Some((&Label::trusted()).into()), Some(*because))
+            }
+            Ended::Failed { because } => (Word::Failed, None, None, Some(*because)),
+        };
+        Self {
+            line: line.map(|line| line.number),
+            input_hash: line.map(|line| line.input_hash.clone()),
+            prompt: format!("{}/{}", id.agent, id.name),
+            version: id.version.clone(),
+            closure: id.closure.clone(),
+            model: setting.asked.model.name.clone(),
+            provider: setting.asked.endpoint.name.clone(),
+            outcome,
+            degraded: outcome != Word::Answered,
+            because,
+            why: because.map(Because::in_words),
+            value,
+            label,
+            attempts: ran.outcome.attempts.iter().map(|attempt| attempt_out(attempt, &ran.made)).collect(),
+            usage: ran.outcome.usage(),
+            cost_nano_dollars: setting.cost(ran).map(|cost| cost.0),
+            cache: Some(ran.prepared.plan.sentence()),
+            counted_tokens: Some(ran.prepared.plan.total_tokens),
+            error: None,
+            guard: ran.prepared.noted.iter().map(proem_agents::screen::Noted::in_words).collect(),
+        }
+    }
+}
+
+impl Output {
+    /// A line of a batch with which nothing could be asked.
+    pub(super) fn unasked(setting: &Setting, line: &Line, error: String) -> Self {
+        let id = &setting.prompt.id;
+        Self {
+            line: Some(line.number),
+            input_hash: Some(line.input_hash.clone()),
+            prompt: format!("{}/{}", id.agent, id.name),
+            version: id.version.clone(),
+            closure: id.closure.clone(),
+            model: setting.asked.model.name.clone(),
+            provider: setting.asked.endpoint.name.clone(),
+            outcome: Word::Failed,
+            degraded: true,
+            because: None,
+            why: None,
+            value: None,
+            label: None,
+            attempts: Vec::new(),
+            usage: None,
+            cost_nano_dollars: None,
+            cache: None,
+            counted_tokens: None,
+            error: Some(error),
+            guard: Vec::new(),
+        }
+    }
+}
+
+fn attempt_out(attempt: &Attempt, made: &[Made]) -> AttemptOut {
+    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let made = made.iter().find(|made| made.effect == attempt.effect);
+    AttemptOut {
+        finish: attempt.response.as_ref().map(|response| response.finish),
+        usage: attempt.usage.clone(),
+        repairs: attempt.repairs.clone(),
+        problems: attempt.problems.clone(),
+        failure: attempt.failure.as_ref().map(|failure| FailureOut {
+            kind: failure.kind,
+            message: failure.message.clone(),
+            said: failure.said.as_ref().map(show::json),
+        }),
+        dropped: made.map(|made| made.dropped.iter().map(Into::into).collect()).unwrap_or_default(),
+        wire: made
+            .into_iter()
+            .flat_map(|made| &made.attempts)
+            .map(|sent| SentOut {
+                status: sent.status,
+                failed: sent.failed,
+                bytes: sent.bytes,
+                waited_ms: millis(sent.waited),
+                took_ms: millis(sent.took),
+            })
+            .collect(),
+    }
+}

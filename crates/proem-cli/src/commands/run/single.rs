@@ -1,0 +1,110 @@
+//! One run: the value to standard output, its account to standard error.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use proem_engine::call::FailureKind;
+use proem_engine::run::{Because, Cancelled, Ended};
+use proem_guard::show;
+use proem_llm::codec::encode;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::output::Output;
+use super::setting::{Ran, Setting};
+use super::{account, calling, input};
+use crate::args::Run;
+use crate::failure::Failure;
+use crate::ui;
+
+pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
+    let inputs = input::one(args)?;
+    if args.dry_run {
+        ui::data(&format!("{}\n", json::pretty(&request(setting, &inputs)?)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ran = calling(async |stop| setting.ask(&inputs, 1, &stop).await)?;
+    if args.json {
+        let output = serde_json::to_value(Output::new(setting, &ran, None))
+            .map_err(|e| Failure::bug("could not write JSON", e))?;
+        ui::data(&format!("{}\n", json::pretty(&output)))?;
+    } else if let Some(text) = text(&ran.outcome.ended) {
+        ui::data(&text)?;
+    }
+    account::tell(setting, &ran, args.explain);
+    unused(setting);
+    end(&ran)
+}
+
+/// The request as it would be sent, without a key.
+pub(super) fn request(setting: &Setting, inputs: &Json) -> Result<Json, Failure> {
+    let prepared = setting.prepare(inputs)?;
+    let endpoint = &setting.asked.endpoint;
+    let encoded = encode(&prepared.request, &setting.asked.model, &prepared.plan)?;
+    let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
+    for noted in &prepared.noted {
+        ui::note(&format!("guard: {}", noted.in_words()));
+    }
+    Ok(json!({
+        "method": "POST",
+        "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
+        "headers": Json::Object(headers),
+        "key": endpoint.key.variable(),
+        "body": encoded.wire.body,
+        "dropped": dropped.collect::<Vec<_>>(),
+    }))
+}
+
+/// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
+fn text(ended: &Ended) -> Option<String> {
+    let value = match ended {
+        Ended::Answered { value } => show::value(value),
+        Ended::FellBack { value, .. } => value.clone(),
+        Ended::Failed { .. } => return None,
+    };
+    Some(match value {
+        Json::String(text) if std::io::stdout().is_terminal() => {
+            text.lines().map(|line| format!("{}\n", show::terminal_str(line))).collect()
+        }
+        Json::String(text) if text.ends_with('\n') => text,
+        Json::String(text) => text + "\n",
+        value => format!("{}\n", json::pretty(&value)),
+    })
+}
+
+/// Says which cassettes nobody asked for.
+pub(super) fn unused(setting: &Setting) {
+    let Some(replayer) = &setting.replayer else { return };
+    let unused = replayer.unused();
+    if !unused.is_empty() {
+        ui::note(&format!("recorded and not asked for: {}", unused.join(", ")));
+    }
+}
+
+fn end(ran: &Ran) -> Result<ExitCode, Failure> {
+    let because = match &ran.outcome.ended {
+        Ended::Answered { .. } => return Ok(ExitCode::SUCCESS),
+        Ended::FellBack { .. } => return Ok(ExitCode::from(3)),
+        Ended::Failed { because } => *because,
+    };
+    let said = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    let message = match (because, said) {
+        (Because::Failed(_), Some(failure)) => failure.message.clone(),
+        (Because::Invalid, _) => {
+            "no answer met the contract; --explain shows what was wrong, and `fallback` in the prompt file gives a \
+             value for this case"
+                .to_owned()
+        }
+        (Because::Refusal, _) => "the model refused; --json shows what it said".to_owned(),
+        (Because::CutOff, _) => {
+            "the answer reached the most tokens that it may have; raise `budget.output` in the prompt file".to_owned()
+        }
+        (Because::Cancelled(Cancelled::Deadline), _) => "the run took too long; raise --timeout".to_owned(),
+        (because, _) => because.in_words(),
+    };
+    Err(match because {
+        Because::Failed(FailureKind::Replay) => Failure::finding(message),
+        _ => Failure::outside(message),
+    })
+}

@@ -1,0 +1,166 @@
+//! Which model says how near texts are in meaning, and the weights that it was calibrated with.
+//!
+//! Without configuration it is the one that ships with Proem. Another one gets the text of tasks,
+//! memories and the catalogue, so only the user's configuration or a trusted `proem.toml` names it.
+//! A model that nobody calibrated is not asked: its vectors would decide nothing.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+use proem_embed::StaticModel;
+use proem_engine::embedding::{Embedder, ModelId, Pieces, Vector};
+use proem_engine::select::{Calibrations, Selector};
+use proem_runtime::Environment;
+use proem_runtime::files::{self, Content};
+use proem_runtime::remote_embedder::{Limits, RemoteEmbedder};
+
+use crate::calling::located;
+use crate::config::{Config, EmbeddingFile};
+use crate::failure::Failure;
+use crate::places::Places;
+
+/// The largest file of weights that is read, in bytes.
+const MAX_CALIBRATION_BYTES: usize = 1024 * 1024;
+
+/// A model that says how near texts are in meaning.
+#[derive(Debug)]
+pub(crate) enum EmbeddingModel {
+    /// The one that ships with Proem.
+    BuiltIn(StaticModel<'static>),
+    /// One at a provider.
+    Remote(RemoteEmbedder),
+}
+
+/// What was configured.
+#[derive(Debug)]
+pub(crate) struct Configured {
+    /// The model, or why there is none.
+    pub(crate) model: Result<EmbeddingModel, String>,
+    /// Selection, with the weights of that model.
+    pub(crate) selector: Selector,
+    /// For the user, one line each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Configured {
+    /// What configuration asks for.
+    pub(crate) fn new(config: &Config, places: &Places) -> Result<Self, Failure> {
+        let model = EmbeddingModel::new(config)?;
+        let (selector, note) = selector(&config.embedding, places)?;
+        Ok(Self { model, selector, notes: note.into_iter().collect() })
+    }
+
+    /// The model if it is of use, that is if there are weights for it; else why not.
+    pub(crate) fn calibrated(self) -> (Result<EmbeddingModel, String>, Selector, Vec<String>) {
+        let Self { model, selector, notes } = self;
+        let model = model.and_then(|model| match &model {
+            EmbeddingModel::Remote(remote) if selector.calibrations().of(remote.model()).is_none() => {
+                Err(format!("`{}` is not calibrated, so nothing is sent to it; {HOW_TO_CALIBRATE}", remote.model()))
+            }
+            _ => Ok(model),
+        });
+        (model, selector, notes)
+    }
+}
+
+/// What to do about a model without weights.
+pub(crate) const HOW_TO_CALIBRATE: &str = "name its weights as `calibration` under `[embedding]`";
+
+impl EmbeddingModel {
+    fn new(config: &Config) -> Result<Result<Self, String>, Failure> {
+        let file = &config.embedding;
+        let (provider, model) = match (&file.provider, &file.model) {
+            (Some(provider), Some(model)) => (provider, model),
+            (None, None) => return Ok(StaticModel::built_in().map(Self::BuiltIn).map_err(|error| error.to_string())),
+            (Some(_), None) => return Err(Failure::usage("`[embedding]` names a provider; set `model` beside it")),
+            (None, Some(_)) => return Err(Failure::usage("`[embedding]` names a model; set `provider` beside it")),
+        };
+        let endpoint = located(config, provider, &Environment::inherited())?;
+        let usual = Limits::default();
+        let limits = Limits {
+            all: file.seconds.map_or(usual.all, |seconds| Duration::from_secs(u64::from(seconds.get()))),
+            texts: file.texts.unwrap_or(usual.texts),
+            text_bytes: file.text_bytes.unwrap_or(usual.text_bytes),
+        };
+        let remote = RemoteEmbedder::new(endpoint, model, file.dimensions.map(NonZeroU32::get), limits);
+        Ok(Ok(Self::Remote(remote?)))
+    }
+
+    /// How many requests were sent for it; `None` if it needs none.
+    pub(crate) fn requests(&self) -> Option<usize> {
+        match self {
+            Self::BuiltIn(_) => None,
+            Self::Remote(remote) => Some(remote.requests()),
+        }
+    }
+
+    /// The model that ships, if it is that one: asking it costs so little that nothing it said need be
+    /// kept.
+    pub(crate) const fn built_in(&self) -> Option<&StaticModel<'static>> {
+        match self {
+            Self::BuiltIn(model) => Some(model),
+            Self::Remote(_) => None,
+        }
+    }
+}
+
+impl Embedder for EmbeddingModel {
+    fn model(&self) -> &ModelId {
+        match self {
+            Self::BuiltIn(model) => model.model(),
+            Self::Remote(remote) => remote.model(),
+        }
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, proem_engine::Error> {
+        match self {
+            Self::BuiltIn(model) => model.embed(texts),
+            Self::Remote(remote) => remote.embed(texts),
+        }
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        match self {
+            Self::BuiltIn(model) => model.pieces(),
+            Self::Remote(remote) => remote.pieces(),
+        }
+    }
+}
+
+/// Selection with the shipped weights and, beside them, the user's; a note if those are not used.
+fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<String>), Failure> {
+    let shipped = Selector::shipped()?;
+    let Some(path) = &file.calibration else { return Ok((shipped, None)) };
+    // An absolute path stays what it is.
+    let path = places.config.join(path);
+    let own = match read(&path) {
+        Ok(own) => own,
+        Err(problem) => {
+            let note = format!(
+                "the weights `{}` are not used: {problem}; make new ones with `cargo lab train select`",
+                proem_guard::show::terminal_str(&path.display().to_string())
+            );
+            return Ok((shipped, Some(note)));
+        }
+    };
+    let mut all = shipped.calibrations().clone();
+    // What ships is not replaced: its weights belong to what else ships.
+    for (model, weights) in own.models {
+        all.models.entry(model).or_insert(weights);
+    }
+    for (model, related) in own.related.into_iter().filter(|(_, related)| related.is_finite()) {
+        all.related.entry(model).or_insert(related);
+    }
+    Ok((Selector::new(shipped.lexicon().clone(), shipped.words().clone(), all), None))
+}
+
+fn read(path: &Path) -> Result<Calibrations, String> {
+    match files::read_regular(path, MAX_CALIBRATION_BYTES).map_err(|error| error.to_string())? {
+        None => Err("there is no such file".to_owned()),
+        Some(Content::Cut(_)) => Err(format!("it is larger than {MAX_CALIBRATION_BYTES} bytes")),
+        Some(Content::Whole(bytes)) => {
+            Calibrations::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| error.to_string())
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! One call to a model: what is asked and what comes back, in no provider's words.
+//!
+//! Invariants: everything that a model wrote is [`Untrusted`] under the join of the labels of all
+//! sections of its request; what a provider did not report is `None`, never zero.
+
+mod failure;
+pub mod stored;
+mod usage;
+
+pub use self::failure::{Failure, FailureKind};
+pub use self::usage::{CacheWritten, NanoDollars, Usage, cost};
+
+use proem_guard::Untrusted;
+use proem_text::Label;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use self::stored::outside;
+use crate::assembly::Assembly;
+
+/// What a model is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The model's name, as [`crate::providers::Providers`] knows it.
+    pub model: String,
+    /// What it reads.
+    pub assembly: Assembly,
+    /// What kind of answer it owes.
+    pub answer: Answering,
+    /// How freely it chooses words, in hundredths; `None` leaves it to the provider.
+    pub temperature_percent: Option<u16>,
+    /// Whether the answer comes in pieces, so that it can be stopped.
+    pub delivery: Arrival,
+}
+
+impl Request {
+    /// The join of the labels of all sections: what its answer carries.
+    #[must_use]
+    pub fn label(&self) -> Label {
+        self.assembly.sections.iter().fold(Label::trusted(), |label, section| label.join(&section.label))
+    }
+}
+
+/// How an answer arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// In one piece.
+    Whole,
+    /// In pieces.
+    Streamed,
+}
+
+/// What kind of answer a model owes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Answering {
+    /// Any text.
+    Text,
+    /// One JSON value. How the model is held to it is its provider's business
+    /// ([`crate::providers::Answers`]).
+    Value {
+        /// The value's name, description and schema.
+        tool: Tool,
+    },
+    /// Calls of tools.
+    Tools {
+        /// What may be called, sorted by name.
+        tools: Vec<Tool>,
+        /// Whether it must be.
+        choice: Choice,
+    },
+}
+
+impl Answering {
+    /// The tools that an answer may name.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        match self {
+            Self::Text => &[],
+            Self::Value { tool } => core::slice::from_ref(tool),
+            Self::Tools { tools, .. } => tools,
+        }
+    }
+}
+
+/// Whether a tool must be called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "name", rename_all = "kebab-case")]
+pub enum Choice {
+    /// The model decides.
+    Auto,
+    /// At least one of them.
+    Any,
+    /// This one.
+    One(String),
+}
+
+/// A tool's definition, as a model reads it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name: `[A-Za-z0-9_-]{1,64}`.
+    pub name: String,
+    /// What it does, in our words or approved ones.
+    pub description: String,
+    /// The JSON Schema of its arguments, in full; providers get a projection of it.
+    pub schema: Json,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// The model that the provider says has answered.
+    pub model: Option<String>,
+    /// The provider's id of the answer.
+    pub id: Option<String>,
+    /// What the model wrote, in its order.
+    pub content: Vec<Content>,
+    /// Why it stopped.
+    pub finish: Finish,
+    /// What the provider says it used.
+    pub usage: Usage,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// What it says.
+        #[serde(with = "outside")]
+        text: Untrusted<String>,
+    },
+    /// A call of a tool.
+    Call(Called),
+    /// Why it won't answer.
+    Refusal {
+        /// What it says.
+        #[serde(with = "outside")]
+        text: Untrusted<String>,
+    },
+    /// Something that is not asked for and not kept, such as thinking.
+    Other {
+        /// The provider's word for it.
+        #[serde(with = "outside")]
+        word: Untrusted<String>,
+    },
+}
+
+/// A call of a tool, as the model wrote it: neither its name nor its arguments are checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Called {
+    /// The call's id; empty where the provider gave none.
+    #[serde(with = "outside")]
+    pub id: Untrusted<String>,
+    /// The tool's name.
+    #[serde(with = "outside")]
+    pub name: Untrusted<String>,
+    /// The arguments' text: JSON, if the model kept to it.
+    #[serde(with = "outside")]
+    pub arguments: Untrusted<String>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// The model had no more to say.
+    Stop,
+    /// It wants tools called.
+    Calls,
+    /// It reached the most tokens that an answer may have, or the model's window.
+    Length,
+    /// It, or a filter of its provider's, refused.
+    Refusal,
+    /// We stopped it: all that was asked for had come.
+    Complete,
+    /// The provider gave a reason that is not known here, or none.
+    Unknown,
+}

@@ -1,0 +1,121 @@
+//! Why a call brought no answer.
+
+use proem_guard::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use super::stored::maybe_outside;
+
+/// A call that brought no answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FailureKind,
+    /// What went wrong and what to do, in our words: lower case, no full stop.
+    pub message: String,
+    /// What the provider said about it.
+    #[serde(with = "maybe_outside", default)]
+    pub said: Option<Untrusted<String>>,
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+}
+
+impl Failure {
+    /// A failure about which the provider said nothing.
+    #[must_use]
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), said: None, status: None }
+    }
+}
+
+/// What went wrong with a call, so that code can decide without reading text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The variable that should hold the key is empty or missing.
+    NoKey,
+    /// The provider refused the key.
+    KeyRefused,
+    /// The provider doesn't know the model, or this key may not use it.
+    UnknownModel,
+    /// The provider refused the request itself.
+    Refused,
+    /// The request is longer than the model reads.
+    TooLong,
+    /// Too many requests or tokens in too short a time.
+    RateLimited,
+    /// The account has no money left.
+    NoCredit,
+    /// The provider failed.
+    Server,
+    /// Nobody could be reached.
+    Unreachable,
+    /// It took too long.
+    TimedOut,
+    /// The provider sent us somewhere else.
+    Redirected,
+    /// The answer is larger than is read.
+    TooLarge,
+    /// The answer is not what the protocol says.
+    Malformed,
+    /// The answer ended in the middle.
+    Cut,
+    /// The model called a tool that was not offered, and was stopped.
+    UnknownTool,
+    /// The caller gave up.
+    Cancelled,
+    /// The cassette holds no such call, or another one.
+    Replay,
+}
+
+impl FailureKind {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoKey => "no-key",
+            Self::KeyRefused => "key-refused",
+            Self::UnknownModel => "unknown-model",
+            Self::Refused => "refused",
+            Self::TooLong => "too-long",
+            Self::RateLimited => "rate-limited",
+            Self::NoCredit => "no-credit",
+            Self::Server => "server",
+            Self::Unreachable => "unreachable",
+            Self::TimedOut => "timed-out",
+            Self::Redirected => "redirected",
+            Self::TooLarge => "too-large",
+            Self::Malformed => "malformed",
+            Self::Cut => "cut",
+            Self::UnknownTool => "unknown-tool",
+            Self::Cancelled => "cancelled",
+            Self::Replay => "replay",
+        }
+    }
+
+    /// Whether nothing can have reached a model, so that nothing was paid for.
+    #[must_use]
+    pub const fn is_unsent(self) -> bool {
+        matches!(
+            self,
+            Self::NoKey
+                | Self::KeyRefused
+                | Self::UnknownModel
+                | Self::Refused
+                | Self::TooLong
+                | Self::RateLimited
+                | Self::NoCredit
+                | Self::Redirected
+                | Self::Replay
+        )
+    }
+
+    /// Whether the same request may succeed when it is sent again.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited | Self::Server | Self::Unreachable | Self::TimedOut | Self::Malformed | Self::Cut
+        )
+    }
+}

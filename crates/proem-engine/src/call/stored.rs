@@ -1,0 +1,184 @@
+//! How labels and texts from outside are written down in the state of a run.
+//!
+//! What is written here is for a sealed snapshot or a person's inspection; it goes through
+//! [`proem_guard::show`] and comes back under the same label.
+
+use std::collections::BTreeSet;
+
+use proem_guard::{Untrusted, show};
+use proem_text::{Audience, Label, Secrecy, Source, Sources};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value as Json;
+
+/// A label as it is written down.
+#[derive(Serialize, Deserialize)]
+struct StoredLabel {
+    /// The sources' names; absent for "many".
+    sources: Option<BTreeSet<String>>,
+    secret: bool,
+    audience: String,
+}
+
+impl From<&Label> for StoredLabel {
+    fn from(label: &Label) -> Self {
+        let sources = match label.sources() {
+            Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
+            Sources::Many => None,
+        };
+        let secret = label.secrecy() == Secrecy::Secret;
+        Self { sources, secret, audience: label.audience().as_str().to_owned() }
+    }
+}
+
+impl StoredLabel {
+    /// The label; `None` if a name is none.
+    fn label(self) -> Option<Label> {
+        let audiences = [Audience::Public, Audience::External, Audience::Internal, Audience::Restricted];
+        let audience = audiences.into_iter().find(|audience| audience.as_str() == self.audience)?;
+        let mut label = Label::trusted().narrowed_to(audience);
+        match self.sources {
+            Some(names) => {
+                for name in names {
+                    label = label.join(&Label::from_source(Source::parse(&name)?));
+                }
+            }
+            None => label = label.join(&Label::from_many()),
+        }
+        Some(if self.secret { label.made_secret() } else { label })
+    }
+}
+
+/// A text from outside as it is written down.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    value: Json,
+    label: StoredLabel,
+}
+
+fn unreadable<E: serde::de::Error>() -> E {
+    E::custom("a label names a source or an audience that does not exist")
+}
+
+/// A [`Label`], for `#[serde(with)]`.
+pub mod label {
+    use super::{Deserialize, Deserializer, Label, Serialize, Serializer, StoredLabel, unreadable};
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// The serialiser's.
+    pub fn serialize<S: Serializer>(label: &Label, serializer: S) -> Result<S::Ok, S::Error> {
+        StoredLabel::from(label).serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// The deserialiser's, or a name that is none.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Label, D::Error> {
+        StoredLabel::deserialize(deserializer)?.label().ok_or_else(unreadable)
+    }
+}
+
+/// A text from outside, for `#[serde(with)]`.
+pub mod outside {
+    use super::{Deserialize, Deserializer, Json, Serialize, Serializer, Stored, Untrusted, show, unreadable};
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// The serialiser's.
+    pub fn serialize<S: Serializer>(text: &Untrusted<String>, serializer: S) -> Result<S::Ok, S::Error> {
+        Stored { value: show::json(text), label: text.label().into() }.serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// The deserialiser's, or what is no text.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Untrusted<String>, D::Error> {
+        let Stored { value, label } = Stored::deserialize(deserializer)?;
+        match (value, label.label()) {
+            (Json::String(text), Some(label)) => Ok(Untrusted::new(text, label)),
+            _ => Err(unreadable()),
+        }
+    }
+}
+
+/// A text from outside that may be missing, for `#[serde(with)]`.
+pub mod maybe_outside {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Untrusted, outside};
+
+    #[derive(Serialize, Deserialize)]
+    struct Text(#[serde(with = "outside")] Untrusted<String>);
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// The serialiser's.
+    pub fn serialize<S: Serializer>(text: &Option<Untrusted<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+        text.clone().map(Text).serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// The deserialiser's, or what is no text.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Untrusted<String>>, D::Error> {
+        Ok(Option::<Text>::deserialize(deserializer)?.map(|text| text.0))
+    }
+}
+
+/// A value from outside, for `#[serde(with)]`.
+pub mod outside_json {
+    use super::{Deserialize, Deserializer, Json, Serialize, Serializer, Stored, Untrusted, show, unreadable};
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// The serialiser's.
+    pub fn serialize<S: Serializer>(value: &Untrusted<Json>, serializer: S) -> Result<S::Ok, S::Error> {
+        Stored { value: show::value(value), label: value.label().into() }.serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// The deserialiser's, or a name that is none.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Untrusted<Json>, D::Error> {
+        let Stored { value, label } = Stored::deserialize(deserializer)?;
+        label.label().map(|label| Untrusted::new(value, label)).ok_or_else(unreadable)
+    }
+}
+
+/// A [`proem_text::Span`], for `#[serde(with)]`.
+pub mod span {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+    use proem_text::Span;
+
+    /// Writes it as `[start, end]`.
+    ///
+    /// # Errors
+    ///
+    /// The serialiser's.
+    pub fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+        (span.start, span.end).serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// The deserialiser's.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Span, D::Error> {
+        <(usize, usize)>::deserialize(deserializer).map(|(start, end)| Span::new(start, end))
+    }
+}

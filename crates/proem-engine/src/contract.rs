@@ -1,0 +1,188 @@
+//! What a value must be: a JSON Schema with a name, in which everything has an end.
+//!
+//! Invariants: every text, list and map that a contract declares has a maximum, so that no answer
+//! is accepted that nobody meant to read, and none contains itself; the root is an object, because
+//! the arguments of a tool are one; a problem names the schema's own words, and what the model
+//! wrote only as [`Untrusted`].
+//!
+//! An object that doesn't say `additionalProperties` may hold names that the schema doesn't
+//! declare; nobody reads them. One that says what stands under other names is a map.
+
+mod ends;
+mod problems;
+
+use proem_guard::{Untrusted, show};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::Value as Json;
+
+use self::ends::{checked, endless, fill};
+use crate::call::Tool;
+use crate::error::{Error, ErrorKind};
+use crate::schema::compile_with_formats;
+
+/// A compiled contract.
+#[derive(Debug)]
+pub struct Contract {
+    tool: Tool,
+    validator: jsonschema::Validator,
+}
+
+/// Why a value doesn't meet a contract.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The keyword that it breaks: `required`, `maxLength`, `enum`. It is `false` for a value where
+    /// the schema allows none, and empty for the last of a list that says how many more there are.
+    pub rule: String,
+    /// Where, in names that the schema declares; `*` stands for any other, as in `/items/3/*`.
+    pub path: String,
+    /// What is expected there, in the schema's words.
+    pub expected: String,
+    /// What stands there, at most [`Problem::MAX_FOUND_BYTES`] of it; `None` where nothing does, and
+    /// for lists and objects.
+    pub found: Option<Untrusted<String>>,
+}
+
+impl Problem {
+    /// The most bytes of an offending value that go back to the model.
+    pub const MAX_FOUND_BYTES: usize = 80;
+
+    /// The most problems of one value that are listed; the last says how many more there are.
+    pub const MAX_LISTED: usize = 20;
+
+    /// The problem without what was found, which is not ours to say.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match (self.rule.as_str(), self.path.as_str()) {
+            ("", _) => self.expected.clone(),
+            (rule, "") => format!("the value: expected {} ({rule})", self.expected),
+            (rule, path) => format!("{path}: expected {} ({rule})", self.expected),
+        }
+    }
+}
+
+impl Contract {
+    /// The most characters of a contract's name.
+    pub const MAX_NAME_CHARS: usize = 64;
+
+    /// Compiles a schema under a name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] with every problem, each with its place and its remedy: a name
+    /// that is none, a schema that does not compile, refers to another document or contains
+    /// itself, a root that is not an object, a text, list or map without a maximum.
+    pub fn new(name: &str, description: &str, schema: Json) -> Result<Self, Error> {
+        Self::compile(name, description, schema).map_err(|problems| {
+            let problems = problems.into_iter().map(|problem| format!("contract `{}`: {problem}", name.escape_debug()));
+            Error::all(ErrorKind::InvalidFile, problems.collect())
+        })
+    }
+
+    /// [`Contract::new`] for a schema whose language can't state maxima, such as Picoschema: where
+    /// one is missing, 10,000 characters, 1,000 items, 1,000 entries of a map and 200 characters of
+    /// their names are filled in. Also gives the JSON pointers of what was.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contract::new`], but for maxima.
+    pub fn bounded(name: &str, description: &str, mut schema: Json) -> Result<(Self, Vec<String>), Error> {
+        let filled = fill(&mut schema);
+        Ok((Self::new(name, description, schema)?, filled))
+    }
+
+    /// The contract of a Rust type. Its doc comment is the description, and those of its fields
+    /// stay where they are.
+    ///
+    /// Maxima come from `#[schemars(length(max = 200))]`, conditions from
+    /// `#[schemars(extend("allOf" = […]))]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contract::new`].
+    pub fn of<T: JsonSchema>(name: &str) -> Result<Self, Error> {
+        let settings = schemars::generate::SchemaSettings::draft2020_12();
+        let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+        let mut schema: Json = generator.into_root_schema_for::<T>().into();
+        let mut description = None;
+        if let Json::Object(root) = &mut schema {
+            root.remove("$schema");
+            description = root.remove("description");
+        }
+        Self::new(name, description.as_ref().and_then(Json::as_str).unwrap_or_default(), schema)
+    }
+
+    /// [`Contract::new`] with bare problems.
+    pub(crate) fn compile(name: &str, description: &str, schema: Json) -> Result<Self, Vec<String>> {
+        let mut problems = Vec::new();
+        let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || name.len() > Self::MAX_NAME_CHARS || !name.chars().all(letters) {
+            problems.push("the name is not 1 to 64 letters, digits, `_` and `-`; rename it".to_owned());
+        }
+        let endless = endless(&schema);
+        problems.extend(endless.iter().map(ends::Endless::words));
+        // A schema that can't be followed is not compiled, which would say the same again.
+        let compiled = if endless.iter().any(ends::Endless::is_broken) {
+            None
+        } else {
+            let compiled = compile_with_formats(&checked(&schema));
+            compiled.map_err(|problem| problems.push(format!("the schema does not compile: {problem}"))).ok()
+        };
+        match compiled {
+            Some(validator) if problems.is_empty() => {
+                let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema };
+                Ok(Self { tool, validator })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The name, the description and the schema.
+    #[must_use]
+    pub const fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    /// The schema in full.
+    #[must_use]
+    pub const fn schema(&self) -> &Json {
+        &self.tool.schema
+    }
+
+    /// Whether `value` meets the contract.
+    #[must_use]
+    pub fn accepts(&self, value: &Json) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Why `value` doesn't meet the contract, sorted by path and rule; empty if it does.
+    ///
+    /// At most [`Problem::MAX_LISTED`] are listed; beyond that, the last one says how many more
+    /// there are, and that there are even more where looking has stopped.
+    #[must_use]
+    pub fn problems(&self, value: &Untrusted<Json>) -> Vec<Problem> {
+        if value.measure(|value| self.accepts(value)) {
+            return Vec::new();
+        }
+        // What is found goes back under the value's label, and nothing else of it goes anywhere.
+        problems::of(&self.validator, self.schema(), &show::value(value), value.label())
+    }
+}
+
+/// Leaves out what only schemars says: titles, and the names of Rust's number types as formats.
+fn plain(schema: &mut Schema) {
+    schema.remove("title");
+    let numbers = |kind: &Json| match kind {
+        Json::String(kind) => matches!(kind.as_str(), "integer" | "number"),
+        Json::Array(kinds) => kinds.iter().any(|kind| matches!(kind.as_str(), Some("integer" | "number"))),
+        _ => false,
+    };
+    if schema.get("type").is_some_and(numbers) {
+        schema.remove("format");
+    }
+}
+
+/// The example on the concepts page runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/contracts.md")]
+struct Page;

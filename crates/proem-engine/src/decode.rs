@@ -1,0 +1,82 @@
+//! Reads the value that a model meant from the text that it sent.
+//!
+//! Models wrap JSON into fences and prose, forget quotes, leave commas behind, stop in the middle.
+//! What can be read in one way only is read, and every repair is reported; what is missing stays
+//! missing: a required field is never made up.
+//!
+//! Invariants: valid JSON that meets its contract is read in one pass and has no repairs but
+//! [`RepairKind::DuplicateKey`]; work and memory are linear in the length of the text, whatever it
+//! holds; nothing nests deeper than [`MAX_DEPTH`]; every text and number of the value stands in the
+//! text in some spelling.
+
+mod around;
+mod fit;
+mod kinds;
+mod reader;
+mod repairs;
+mod scalar;
+mod search;
+mod strict;
+mod strings;
+mod tree;
+
+pub use self::kinds::{RepairKind, Unreadable};
+
+use serde_json::Value as Json;
+
+use proem_text::Span;
+
+use crate::contract::Contract;
+
+/// How deep lists and objects may nest; an empty list has a depth of one.
+pub const MAX_DEPTH: usize = 128;
+
+/// How many values of a text are looked at: the last ones.
+pub const MAX_CANDIDATES: usize = 32;
+
+/// How many repairs are listed one by one; [`RepairKind::More`] stands for the others.
+pub const MAX_REPAIRS: usize = 1000;
+
+/// A value that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded {
+    /// The value. It may still break its contract.
+    pub value: Json,
+    /// What was repaired, in the order of the text.
+    pub repairs: Vec<Repair>,
+}
+
+/// Something that was not as it should be, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What kind of repair it was.
+    pub kind: RepairKind,
+    /// Where, in the text that was read.
+    pub span: Span,
+}
+
+/// Reads the value that best meets `contract` from `text`.
+///
+/// If there are several, it is the one that the contract accepts with the fewest repairs, among
+/// equals the last. If the contract accepts none, it is the one with the fewest places that break
+/// the schema, again the last among equals; a list where an object is wanted breaks all of it.
+///
+/// # Errors
+///
+/// [`Unreadable`] if there is none.
+pub fn decode(text: &str, contract: &Contract) -> Result<Decoded, Unreadable> {
+    let body = around::trimmed(text);
+    let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
+    match strict {
+        Some(read) if !read.duplicates => {
+            let as_wanted = !(read.whole_floats && fit::wants_integers(contract.schema()));
+            if as_wanted && contract.accepts(&read.value) {
+                return Ok(Decoded { value: read.value, repairs: Vec::new() });
+            }
+            search::whole(text, body, contract)
+        }
+        Some(_) => search::whole(text, body, contract),
+        // White space at the end says that a number before it is whole.
+        None => search::best(text, Span::new(body.start, text.len()), contract),
+    }
+}

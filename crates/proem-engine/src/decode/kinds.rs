@@ -1,0 +1,220 @@
+//! The kinds of repair, and why a text has no value.
+
+/// The kinds of repair.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RepairKind {
+    /// A fence around the value was left out.
+    Fence,
+    /// Prose before or after the value was left out.
+    Prose,
+    /// An element around the value, such as `<answer>`, was left out.
+    Wrapper,
+    /// There were several values; the span is that of the one taken.
+    Candidates,
+    /// There were more values than are looked at; the span is that of the earlier ones.
+    CandidatesUnread,
+    /// A comment was left out.
+    Comment,
+    /// A comma with nothing behind it was left out.
+    ExtraComma,
+    /// A comma was missing.
+    MissingComma,
+    /// A bracket was missing before the one that ends what surrounds it.
+    MissingBracket,
+    /// Something that belongs to no value, such as a bracket too many, was left out.
+    Stray,
+    /// Single or typographic quotes around a text or key were read as `"`.
+    Quotes,
+    /// A quote inside a text was not escaped.
+    InnerQuote,
+    /// A key had no quotes.
+    UnquotedKey,
+    /// A text had no quotes.
+    UnquotedText,
+    /// `True`, `False` or `None` was read as JSON's literal.
+    PythonLiteral,
+    /// A control character, such as a line break, was not escaped.
+    ControlCharacter,
+    /// An escape that JSON doesn't have was read as what it stands for, or kept as it is.
+    InvalidEscape,
+    /// Half a surrogate pair became U+FFFD.
+    LoneSurrogate,
+    /// A number such as `+1`, `.5` or `5.` was read.
+    NumberSpelling,
+    /// The text ended inside the value: what was open was closed, half a number or word left out.
+    OpenEnd,
+    /// A member whose value can't be read in one way only was left out.
+    LeftOut,
+    /// A key stood twice; the last value counts.
+    DuplicateKey,
+    /// A text that holds JSON was read as that JSON.
+    Encoded,
+    /// A text became the number that it spells.
+    NumberFromText,
+    /// A text became the boolean that it spells.
+    BooleanFromText,
+    /// An empty text or `"null"` became null.
+    NullFromText,
+    /// A number became a text in the same spelling.
+    TextFromNumber,
+    /// A number such as `3.0` became an integer.
+    WholeNumber,
+    /// A text became the member of an enumeration that differs only in case or white space.
+    EnumSpelling,
+    /// There were more repairs than are listed; the span is that of the others.
+    More,
+}
+
+impl RepairKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::Fence,
+        Self::Prose,
+        Self::Wrapper,
+        Self::Candidates,
+        Self::CandidatesUnread,
+        Self::Comment,
+        Self::ExtraComma,
+        Self::MissingComma,
+        Self::MissingBracket,
+        Self::Stray,
+        Self::Quotes,
+        Self::InnerQuote,
+        Self::UnquotedKey,
+        Self::UnquotedText,
+        Self::PythonLiteral,
+        Self::ControlCharacter,
+        Self::InvalidEscape,
+        Self::LoneSurrogate,
+        Self::NumberSpelling,
+        Self::OpenEnd,
+        Self::LeftOut,
+        Self::DuplicateKey,
+        Self::Encoded,
+        Self::NumberFromText,
+        Self::BooleanFromText,
+        Self::NullFromText,
+        Self::TextFromNumber,
+        Self::WholeNumber,
+        Self::EnumSpelling,
+        Self::More,
+    ];
+
+    /// The word that it is stored as.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fence => "fence",
+            Self::Prose => "prose",
+            Self::Wrapper => "wrapper",
+            Self::Candidates => "candidates",
+            Self::CandidatesUnread => "candidates-unread",
+            Self::Comment => "comment",
+            Self::ExtraComma => "extra-comma",
+            Self::MissingComma => "missing-comma",
+            Self::MissingBracket => "missing-bracket",
+            Self::Stray => "stray",
+            Self::Quotes => "quotes",
+            Self::InnerQuote => "inner-quote",
+            Self::UnquotedKey => "unquoted-key",
+            Self::UnquotedText => "unquoted-text",
+            Self::PythonLiteral => "python-literal",
+            Self::ControlCharacter => "control-character",
+            Self::InvalidEscape => "invalid-escape",
+            Self::LoneSurrogate => "lone-surrogate",
+            Self::NumberSpelling => "number-spelling",
+            Self::OpenEnd => "open-end",
+            Self::LeftOut => "left-out",
+            Self::DuplicateKey => "duplicate-key",
+            Self::Encoded => "encoded",
+            Self::NumberFromText => "number-from-text",
+            Self::BooleanFromText => "boolean-from-text",
+            Self::NullFromText => "null-from-text",
+            Self::TextFromNumber => "text-from-number",
+            Self::WholeNumber => "whole-number",
+            Self::EnumSpelling => "enum-spelling",
+            Self::More => "more",
+        }
+    }
+
+    /// What was done, in a short sentence without its full stop.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Fence => "a fence around the value was left out",
+            Self::Prose => "prose around the value was left out",
+            Self::Wrapper => "an element around the value was left out",
+            Self::Candidates => "one of several values was taken",
+            Self::CandidatesUnread => "earlier values were not looked at",
+            Self::Comment => "a comment was left out",
+            Self::ExtraComma => "a comma too many was left out",
+            Self::MissingComma => "a missing comma was added",
+            Self::MissingBracket => "a missing bracket was added",
+            Self::Stray => "something that belongs to no value was left out",
+            Self::Quotes => "other quotes were read as double quotes",
+            Self::InnerQuote => "a quote inside a text was not escaped",
+            Self::UnquotedKey => "a key had no quotes",
+            Self::UnquotedText => "a text had no quotes",
+            Self::PythonLiteral => "a literal of Python was read as one of JSON",
+            Self::ControlCharacter => "a control character inside a text was not escaped",
+            Self::InvalidEscape => "an escape that JSON doesn't have was read",
+            Self::LoneSurrogate => "half a surrogate pair was replaced",
+            Self::NumberSpelling => "a number in a spelling that JSON doesn't have was read",
+            Self::OpenEnd => "the text ended inside the value, which was closed there",
+            Self::LeftOut => "a value that can't be read in one way only was left out",
+            Self::DuplicateKey => "a key stood twice and the last value counts",
+            Self::Encoded => "a text that holds JSON was read as that JSON",
+            Self::NumberFromText => "a text became the number that it spells",
+            Self::BooleanFromText => "a text became the boolean that it spells",
+            Self::NullFromText => "a text that stands for nothing became null",
+            Self::TextFromNumber => "a number became a text in the same spelling",
+            Self::WholeNumber => "a number without a fraction became an integer",
+            Self::EnumSpelling => "a text became the permitted word that differs only in case or white space",
+            Self::More => "there were more repairs than are listed",
+        }
+    }
+}
+
+/// Why nothing could be read.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// The text is empty, or white space.
+    Empty,
+    /// There is no JSON value in the text.
+    NoValue,
+    /// It is nested deeper than is read.
+    TooDeep,
+}
+
+impl Unreadable {
+    /// Every reason.
+    pub const ALL: &[Self] = &[Self::Empty, Self::NoValue, Self::TooDeep];
+
+    /// The word that it is stored as.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NoValue => "no-value",
+            Self::TooDeep => "too-deep",
+        }
+    }
+
+    /// What is wrong and what to send instead, in a short sentence without its full stop.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Empty => "the answer is empty; send one JSON value",
+            Self::NoValue => "there is no JSON value in the answer; send one and nothing else",
+            Self::TooDeep => "lists and objects nest deeper than 128 levels; send a flatter value",
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Reads one value leniently, in one pass.
+//!
+//! Every byte is looked at a bounded number of times: nothing is read again, and looking ahead never
+//! goes past what is consumed next. Recursion goes as deep as [`MAX_DEPTH`].
+
+use std::collections::BTreeSet;
+use std::mem;
+
+use proem_text::Span;
+
+use super::around::is_space;
+use super::repairs::Repairs;
+use super::strings::{Role, is_quote};
+use super::tree::{Id, Kind, Member, Node, Tree};
+use super::{MAX_DEPTH, RepairKind};
+
+/// The longest key without quotes.
+const MAX_BARE_KEY_BYTES: usize = 256;
+
+/// Why reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// What starts here is no value.
+    NoValue,
+    /// It nests deeper than [`MAX_DEPTH`].
+    TooDeep,
+}
+
+/// A place in a text, and what was read up to there.
+#[derive(Debug)]
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    pub(super) at: usize,
+    pub(super) end: usize,
+    pub(super) depth: usize,
+    open_lists: usize,
+    open_objects: usize,
+    pub(super) nodes: Vec<Node>,
+    pub(super) repairs: Repairs,
+    /// How far was looked, which is further than [`Self::at`] if something was given back.
+    pub(super) looked: usize,
+    cut: Option<usize>,
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of what `span` covers.
+    pub(super) fn new(text: &'t str, span: Span) -> Self {
+        Self {
+            text,
+            at: span.start,
+            end: span.end,
+            depth: 0,
+            open_lists: 0,
+            open_objects: 0,
+            nodes: Vec::new(),
+            repairs: Repairs::default(),
+            looked: span.start,
+            cut: None,
+        }
+    }
+
+    /// The value that starts here.
+    pub(super) fn tree(&mut self) -> Result<Tree, Stop> {
+        let root = self.value()?.ok_or(Stop::NoValue)?;
+        if let Some(start) = self.cut {
+            self.repairs.push(RepairKind::OpenEnd, Span::new(start, self.at));
+        }
+        Ok(Tree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
+    }
+
+    /// Whether nothing but white space and comments is left.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.space();
+        self.at >= self.end
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..self.end).unwrap_or_default()
+    }
+
+    pub(super) fn char(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Notes that the text ends inside of what started at `start`.
+    pub(super) fn cut(&mut self, start: usize) {
+        self.cut.get_or_insert(start);
+    }
+
+    /// A new node from `start` to here.
+    pub(super) fn add(&mut self, kind: Kind, start: usize) -> Id {
+        self.nodes.push(Node { kind, span: Span::new(start, self.at) });
+        self.nodes.len().saturating_sub(1)
+    }
+
+    fn value(&mut self) -> Result<Option<Id>, Stop> {
+        let start = self.at;
+        match self.char() {
+            None => Ok(None),
+            Some('{') => self.object().map(Some),
+            Some('[') => self.list().map(Some),
+            Some(c) if is_quote(c) => {
+                let Some(quoted) = self.quoted(Role::Value) else { return Ok(None) };
+                if quoted.open {
+                    self.cut(start);
+                }
+                let kind = match quoted.open {
+                    _ if quoted.ambiguous => Kind::Unread,
+                    true => Kind::OpenText(quoted.text),
+                    false => Kind::Text(quoted.text),
+                };
+                Ok(Some(self.add(kind, start)))
+            }
+            Some(_) => Ok(self.unquoted()),
+        }
+    }
+
+    fn enter(&mut self) -> Result<usize, Stop> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Stop::TooDeep);
+        }
+        self.depth = self.depth.saturating_add(1);
+        let start = self.at;
+        self.at = self.at.saturating_add(1);
+        Ok(start)
+    }
+
+    fn list(&mut self) -> Result<Id, Stop> {
+        let start = self.enter()?;
+        self.open_lists = self.open_lists.saturating_add(1);
+        let mut elements = Vec::new();
+        let mut comma = None;
+        loop {
+            self.space();
+            match self.char() {
+                None if self.opens_nothing(elements.is_empty()) => return Err(Stop::NoValue),
+                Some(']' | '}') | None => {
+                    if self.closes(']', comma) {
+                        break;
+                    }
+                }
+                Some(',') => self.extra_comma(),
+                Some(_) => {
+                    self.expect_comma(comma, elements.is_empty());
+                    elements.extend(self.value()?);
+                    comma = self.comma();
+                }
+            }
+        }
+        self.open_lists = self.open_lists.saturating_sub(1);
+        self.depth = self.depth.saturating_sub(1);
+        // A hole would put every later element into another's place.
+        let hole = |id: &Id| self.nodes.get(*id).is_some_and(|node| matches!(node.kind, Kind::Unread));
+        let kind = if elements.iter().any(hole) { Kind::Unread } else { Kind::List(elements) };
+        Ok(self.add(kind, start))
+    }
+
+    fn object(&mut self) -> Result<Id, Stop> {
+        let start = self.enter()?;
+        self.open_objects = self.open_objects.saturating_add(1);
+        let mut members: Vec<Member> = Vec::new();
+        let (mut comma, mut junk) = (None, false);
+        loop {
+            self.space();
+            match self.char() {
+                None if self.opens_nothing(members.is_empty() && !junk) => return Err(Stop::NoValue),
+                Some(']' | '}') | None => {
+                    if self.closes('}', comma) {
+                        break;
+                    }
+                }
+                Some(',') => self.extra_comma(),
+                Some(_) => {
+                    let from = self.at;
+                    self.expect_comma(comma, members.is_empty());
+                    match self.member()? {
+                        Read::Member(member) => members.push(member),
+                        Read::Cut => self.cut(from),
+                        // What doesn't even start like an object is prose between brackets.
+                        Read::Junk if self.depth == 1 && members.is_empty() && !junk => return Err(Stop::NoValue),
+                        Read::Junk => {
+                            junk = true;
+                            self.skip_junk(from)?;
+                            self.doubt(members.last());
+                        }
+                    }
+                    comma = self.comma();
+                }
+            }
+        }
+        self.open_objects = self.open_objects.saturating_sub(1);
+        self.depth = self.depth.saturating_sub(1);
+        self.keep_last(&mut members);
+        let kind = if junk && members.is_empty() { Kind::Unread } else { Kind::Object(members) };
+        Ok(self.add(kind, start))
+    }
+
+    /// Whether the text ends behind a bracket that nothing follows.
+    const fn opens_nothing(&self, empty: bool) -> bool {
+        empty && self.depth == 1 && self.cut.is_none()
+    }
+
+    /// Whether what stands here ends a list or object that ends with `closer`.
+    fn closes(&mut self, closer: char, comma: Option<Span>) -> bool {
+        let found = self.char();
+        let here = Span::new(self.at, self.at.saturating_add(1));
+        let elsewhere = if closer == ']' { self.open_objects } else { self.open_lists };
+        match found {
+            None => {
+                self.cut(self.at);
+                return true;
+            }
+            Some(c) if c == closer => self.at = here.end,
+            Some(_) if elsewhere > 0 => {
+                self.repairs.push(RepairKind::MissingBracket, Span::new(self.at, self.at));
+            }
+            Some(_) => {
+                self.at = here.end;
+                self.repairs.push(RepairKind::Stray, here);
+                return false;
+            }
+        }
+        if let Some(comma) = comma {
+            self.repairs.push(RepairKind::ExtraComma, comma);
+        }
+        true
+    }
+
+    fn member(&mut self) -> Result<Read, Stop> {
+        let start = self.at;
+        let (key, bare) = match self.quoted(Role::Key) {
+            Some(key) if key.ambiguous => return Ok(Read::Junk),
+            Some(key) if key.open => return Ok(Read::Cut),
+            Some(key) => (key.text, false),
+            None => (self.bare_key(), true),
+        };
+        let key_span = Span::new(start, self.at);
+        self.space();
+        match self.char() {
+            _ if bare && key.is_empty() => return Ok(Read::Junk),
+            Some(':') => self.at = self.at.saturating_add(1),
+            None => return Ok(Read::Cut),
+            Some(_) => return Ok(Read::Junk),
+        }
+        if bare {
+            self.repairs.push(RepairKind::UnquotedKey, key_span);
+        }
+        self.space();
+        let value = match self.char() {
+            None => None,
+            Some(',' | '}' | ']') => Some(self.add(Kind::Unread, self.at)),
+            Some(_) => self.value()?,
+        };
+        Ok(value.map_or(Read::Cut, |value| Read::Member(Member { key, key_span, value })))
+    }
+
+    fn bare_key(&mut self) -> String {
+        let rest = self.rest();
+        let rest = rest.get(..rest.floor_char_boundary(MAX_BARE_KEY_BYTES)).unwrap_or_default();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
+        let key = rest.trim_start_matches(is_part);
+        let key = rest.get(..rest.len().saturating_sub(key.len())).unwrap_or_default();
+        self.at = self.at.saturating_add(key.len());
+        key.to_owned()
+    }
+
+    /// Leaves out what is no member, up to the next one.
+    fn skip_junk(&mut self, from: usize) -> Result<(), Stop> {
+        while let Some(c) = self.char() {
+            match c {
+                ',' | '}' | ']' | '\n' if self.at > from => break,
+                '{' | '[' => _ = self.value()?,
+                _ => self.at = self.at.saturating_add(c.len_utf8()),
+            }
+        }
+        self.repairs.push(RepairKind::Stray, Span::new(from, self.at));
+        Ok(())
+    }
+
+    /// A value without brackets of its own before junk may go on in that junk.
+    fn doubt(&mut self, member: Option<&Member>) {
+        if let Some(node) = member.and_then(|member| self.nodes.get_mut(member.value))
+            && !matches!(node.kind, Kind::List(_) | Kind::Object(_))
+        {
+            node.kind = Kind::Unread;
+        }
+    }
+
+    /// Of members with one key the last counts.
+    fn keep_last(&mut self, members: &mut Vec<Member>) {
+        let mut keys = BTreeSet::new();
+        let twice: BTreeSet<usize> = members
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, member)| !keys.insert(member.key.as_str()))
+            .map(|(at, _)| at)
+            .collect();
+        let mut at = 0_usize;
+        members.retain(|member| {
+            let keep = !twice.contains(&at);
+            if !keep {
+                let end = self.nodes.get(member.value).map_or(member.key_span.end, |node| node.span.end);
+                self.repairs.push(RepairKind::DuplicateKey, Span::new(member.key_span.start, end));
+            }
+            at = at.saturating_add(1);
+            keep
+        });
+    }
+
+    /// The comma that stands here, if one does.
+    fn comma(&mut self) -> Option<Span> {
+        self.space();
+        (self.char() == Some(',')).then(|| {
+            let start = self.at;
+            self.at = self.at.saturating_add(1);
+            Span::new(start, self.at)
+        })
+    }
+
+    fn expect_comma(&mut self, comma: Option<Span>, first: bool) {
+        if comma.is_none() && !first {
+            self.repairs.push(RepairKind::MissingComma, Span::new(self.at, self.at));
+        }
+    }
+
+    fn extra_comma(&mut self) {
+        let start = self.at;
+        self.at = self.at.saturating_add(1);
+        self.repairs.push(RepairKind::ExtraComma, Span::new(start, self.at));
+    }
+
+    /// Skips white space and comments. A line that ends a fence, and the end of an element, are the
+    /// end of the text.
+    fn space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start_matches(is_space);
+            self.at = self.at.saturating_add(rest.len().saturating_sub(trimmed.len()));
+            let len = match trimmed.as_bytes() {
+                [b'/', b'/', ..] => line_len(trimmed),
+                [b'#', ..] if self.starts_line() => line_len(trimmed),
+                [b'/', b'*', ..] => trimmed.find("*/").map_or(trimmed.len(), |at| at.saturating_add(2)),
+                [b'`' | b'~', ..] if self.starts_line() && self.is_fence() => return self.end = self.at,
+                [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => return self.end = self.at,
+                _ => return,
+            };
+            let end = self.at.saturating_add(len);
+            self.repairs.push(RepairKind::Comment, Span::new(self.at, end));
+            self.at = end;
+        }
+    }
+
+    /// Whether only white space stands before this place in its line.
+    fn starts_line(&self) -> bool {
+        let before = self.text.get(..self.at).unwrap_or_default().trim_end_matches([' ', '\t', '\r']);
+        before.is_empty() || before.ends_with('\n')
+    }
+
+    /// Whether a fence starts here, behind white space.
+    pub(super) fn is_fence(&self) -> bool {
+        let rest = self.rest().trim_start_matches([' ', '\t']);
+        rest.starts_with("```") || rest.starts_with("~~~")
+    }
+}
+
+/// What stood where a member should.
+enum Read {
+    Member(Member),
+    /// The text ends inside of it.
+    Cut,
+    /// No member.
+    Junk,
+}
+
+/// The length of the first line without its end.
+fn line_len(text: &str) -> usize {
+    text.find('\n').unwrap_or(text.len())
+}

@@ -1,0 +1,115 @@
+//! Reads what stands without quotes: numbers, literals, words.
+
+use serde_json::Number;
+
+use super::RepairKind;
+use super::reader::Reader;
+use super::strings::is_quote;
+use super::tree::{Id, Kind};
+
+use proem_text::Span;
+
+impl Reader<'_> {
+    /// The number, literal or word that starts here; `None` if the text ends inside of it.
+    pub(super) fn unquoted(&mut self) -> Option<Id> {
+        let start = self.at;
+        let rest = self.rest();
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
+        let len = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let (token, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        if !token.is_empty() && is_end(after) {
+            self.at = start.saturating_add(len);
+            let kind = self.classify(token);
+            let whole_word = matches!(kind, Kind::Null | Kind::Bool(_));
+            // Half a number may be another number.
+            if after.is_empty() && self.depth > 0 && !whole_word {
+                self.cut(start);
+                return None;
+            }
+            return Some(self.add(kind, start));
+        }
+        self.words(start)
+    }
+
+    /// Words up to the end of the line or what ends a value.
+    fn words(&mut self, start: usize) -> Option<Id> {
+        let rest = self.rest();
+        let mut ambiguous = false;
+        let mut end = rest.len();
+        for (at, c) in rest.char_indices() {
+            let comment =
+                c == '/' && rest.get(at..).is_some_and(|rest| rest.starts_with("//") || rest.starts_with("/*"));
+            if matches!(c, ',' | ']' | '}' | '\n') || (comment && at > 0) {
+                end = at;
+                break;
+            }
+            if matches!(c, '{' | '[') && at > 0 {
+                (end, ambiguous) = (at, true);
+                break;
+            }
+            ambiguous |= matches!(c, ':' | '\\' | '`' | '<' | '>') || is_quote(c);
+        }
+        self.at = start.saturating_add(end);
+        if end == rest.len() && self.depth > 0 {
+            self.cut(start);
+            return None;
+        }
+        let id = self.add(if ambiguous { Kind::Unread } else { Kind::Bare }, start);
+        let len = rest.get(..end).unwrap_or_default().trim_end().len();
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.span.end = start.saturating_add(len);
+        }
+        Some(id)
+    }
+
+    fn classify(&mut self, token: &str) -> Kind {
+        let span = Span::new(self.at.saturating_sub(token.len()), self.at);
+        let python = match token {
+            "null" => return Kind::Null,
+            "true" => return Kind::Bool(true),
+            "false" => return Kind::Bool(false),
+            "NaN" | "nan" | "undefined" => return Kind::Unread,
+            _ if token.trim_start_matches(['+', '-']) == "Infinity" => return Kind::Unread,
+            "None" => Kind::Null,
+            "True" => Kind::Bool(true),
+            "False" => Kind::Bool(false),
+            _ => {
+                if let Ok(number) = token.parse::<Number>() {
+                    return Kind::Number(number);
+                }
+                let Some(number) = respelled(token) else { return Kind::Bare };
+                self.repairs.push(RepairKind::NumberSpelling, span);
+                return Kind::Number(number);
+            }
+        };
+        self.repairs.push(RepairKind::PythonLiteral, span);
+        python
+    }
+}
+
+/// The number that `token` is without a leading plus and with the zeros that JSON wants.
+fn respelled(token: &str) -> Option<Number> {
+    let unsigned = token.strip_prefix(['+', '-']).unwrap_or(token);
+    let sign = if token.starts_with('-') { "-" } else { "" };
+    if !unsigned.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-')) {
+        return None;
+    }
+    let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let respelled = match unsigned.strip_prefix('.') {
+        Some(fraction) if digits(fraction) => format!("{sign}0.{fraction}"),
+        Some(_) => return None,
+        None if digits(unsigned) => format!("{sign}{}", unsigned.strip_suffix('.').unwrap_or(unsigned)),
+        None => return None,
+    };
+    respelled.parse().ok()
+}
+
+/// Whether a number or literal may end before `after`.
+fn is_end(after: &str) -> bool {
+    let trimmed = after.trim_start_matches([' ', '\t', '\r']);
+    match trimmed.chars().next() {
+        None | Some(',' | ']' | '}' | '\n') => true,
+        Some('/') => trimmed.starts_with("//") || trimmed.starts_with("/*"),
+        Some(c) => is_quote(c),
+    }
+}

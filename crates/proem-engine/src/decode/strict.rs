@@ -1,0 +1,99 @@
+//! Reads text that is one JSON value, in one pass.
+//!
+//! The value is what `serde_json` reads. Two things are noticed on the way that its own type forgets:
+//! a key that stands twice, and a number such as `3.0`, which JSON Schema takes for an integer and
+//! Rust doesn't.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json};
+
+/// A value, and what was noticed.
+#[derive(Debug)]
+pub(super) struct Strict {
+    pub(super) value: Json,
+    /// Whether a key stands twice in one object.
+    pub(super) duplicates: bool,
+    /// Whether a number has a fraction or exponent in its spelling and none in its value.
+    pub(super) whole_floats: bool,
+}
+
+/// The value that `text` is; `None` if it isn't exactly one, or nests too deep for `serde_json`.
+pub(super) fn read(text: &str) -> Option<Strict> {
+    let mut seen = Seen::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Place(&mut seen).deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    Some(Strict { value, duplicates: seen.duplicates, whole_floats: seen.whole_floats })
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    duplicates: bool,
+    whole_floats: bool,
+}
+
+struct Place<'a>(&'a mut Seen);
+
+impl<'de> DeserializeSeed<'de> for Place<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Place<'_> {
+    type Value = Json;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        self.0.whole_floats |= value % 1.0 == 0.0;
+        Ok(Json::from(value))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = elements.next_element_seed(Place(&mut *self.0))? {
+            list.push(element);
+        }
+        Ok(Json::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Place(&mut *self.0))?;
+            self.0.duplicates |= object.insert(key, value).is_some();
+        }
+        Ok(Json::Object(object))
+    }
+}

@@ -1,0 +1,229 @@
+//! Reads texts between quotes of any kind.
+//!
+//! A quote ends a text only where something may follow a text: a comma, a bracket, the end of the
+//! line, another quote. Any other quote is part of the text. Where that leaves two readings, the text
+//! is none.
+
+use proem_text::Span;
+
+use super::RepairKind;
+use super::reader::Reader;
+
+/// Quotes that open a text, and what closes it.
+const QUOTES: [(char, &[char]); 10] = [
+    ('"', &['"']),
+    ('\'', &['\'']),
+    ('“', &['”', '“', '‟', '"']),
+    ('”', &['”', '"']),
+    ('„', &['“', '”', '"']),
+    ('‟', &['”', '"']),
+    ('‘', &['’', '‘', '\'']),
+    ('’', &['’', '\'']),
+    ('‚', &['‘', '’', '\'']),
+    ('«', &['»']),
+];
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Key,
+    Value,
+}
+
+/// A text between quotes.
+#[derive(Debug, Default)]
+pub(super) struct Quoted {
+    pub(super) text: String,
+    /// Whether the closing quote is behind the end.
+    pub(super) open: bool,
+    /// Whether it can be read in more than one way.
+    pub(super) ambiguous: bool,
+}
+
+/// What closes a text that starts with `c`, if one does.
+fn closers(c: char) -> Option<&'static [char]> {
+    QUOTES.iter().find(|(open, _)| *open == c).map(|(_, close)| *close)
+}
+
+/// Whether a text starts with `c`.
+pub(super) fn is_quote(c: char) -> bool {
+    closers(c).is_some()
+}
+
+impl Reader<'_> {
+    /// The text that starts here; `None` if no quote stands here.
+    pub(super) fn quoted(&mut self, role: Role) -> Option<Quoted> {
+        let opener = self.char()?;
+        let closers = closers(opener)?;
+        let start = self.at;
+        self.at = self.at.saturating_add(opener.len_utf8());
+        if opener != '"' {
+            self.repairs.push(RepairKind::Quotes, Span::new(start, self.at));
+        }
+        let mut quoted = Quoted::default();
+        let (mut inner, mut lines) = (false, false);
+        // The line inside the text that ends the fence around it, should the text have no end.
+        let mut fence = None;
+        loop {
+            self.copy_plain(&mut quoted.text, opener);
+            let Some(c) = self.char() else {
+                quoted.open = true;
+                break;
+            };
+            let here = Span::new(self.at, self.at.saturating_add(c.len_utf8()));
+            if c == '\\' {
+                self.escape(&mut quoted.text);
+                continue;
+            }
+            self.at = here.end;
+            if closers.contains(&c) {
+                match self.after_quote(c) {
+                    After::End => break,
+                    After::Colon if role == Role::Key => break,
+                    After::Colon => quoted.ambiguous = true,
+                    After::More => {}
+                }
+                inner = true;
+                self.repairs.push(RepairKind::InnerQuote, here);
+            } else if c < ' ' {
+                lines |= c == '\n';
+                self.repairs.push(RepairKind::ControlCharacter, here);
+                if fence.is_none() && c == '\n' && self.is_fence() {
+                    fence = Some((here.start, quoted.text.len()));
+                }
+            }
+            quoted.text.push(c);
+        }
+        if quoted.open
+            && let Some((end, len)) = fence
+        {
+            quoted.text.truncate(len);
+            self.repairs.forget_from(end);
+            self.looked = self.at;
+            (self.at, self.end) = (end, end);
+        }
+        quoted.ambiguous |= inner && (quoted.open || lines);
+        Some(quoted)
+    }
+
+    /// Copies what needs no look.
+    fn copy_plain(&mut self, text: &mut String, opener: char) {
+        let rest = self.rest();
+        let straight = opener == '"';
+        let special = |byte: u8| match byte {
+            b'\\' | b'"' | 0..=0x1f => true,
+            b'\'' | 0x80.. => !straight,
+            _ => false,
+        };
+        let len = rest.bytes().position(special).unwrap_or(rest.len());
+        // Quotes are ASCII or start a character, so this is a boundary.
+        text.push_str(rest.get(..len).unwrap_or_default());
+        self.at = self.at.saturating_add(len);
+    }
+
+    /// What follows a quote `c` that was just read.
+    fn after_quote(&self, c: char) -> After {
+        let rest = self.rest();
+        let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
+        match trimmed.chars().next() {
+            None | Some(',' | '}' | ']' | '\n') => After::End,
+            Some(':') => After::Colon,
+            // Two texts without a comma; two quotes in a row are the end of a quotation.
+            Some(next) if next == c && trimmed.len() < rest.len() => After::End,
+            Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => After::End,
+            Some(_) => After::More,
+        }
+    }
+
+    /// Reads the escape that starts here.
+    fn escape(&mut self, text: &mut String) {
+        let start = self.at;
+        let mut chars = self.rest().chars();
+        chars.next();
+        let c = match chars.next() {
+            // Half an escape at the end says nothing.
+            None => return self.at = self.end,
+            Some('u') => return self.unicode_escape(text),
+            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some(c @ ('\'' | '_')) => {
+                self.repairs.push(RepairKind::InvalidEscape, Span::new(start, start.saturating_add(2)));
+                c
+            }
+            Some('x') => match self.hex(2, 2).and_then(|code| u8::try_from(code).ok()).filter(u8::is_ascii) {
+                Some(byte) => {
+                    self.at = start.saturating_add(4);
+                    self.repairs.push(RepairKind::InvalidEscape, Span::new(start, self.at));
+                    return text.push(char::from(byte));
+                }
+                None => return self.keep_backslash(text),
+            },
+            Some(_) => return self.keep_backslash(text),
+        };
+        text.push(c);
+        self.at = start.saturating_add(2);
+    }
+
+    fn keep_backslash(&mut self, text: &mut String) {
+        let end = self.at.saturating_add(1);
+        self.repairs.push(RepairKind::InvalidEscape, Span::new(self.at, end));
+        text.push('\\');
+        self.at = end;
+    }
+
+    /// Reads `\uXXXX`, or two of them for one character.
+    fn unicode_escape(&mut self, text: &mut String) {
+        let start = self.at;
+        let Some(unit) = self.hex(2, 4) else {
+            let digits = self.rest().bytes().skip(2).take(4).take_while(u8::is_ascii_hexdigit).count();
+            if self.rest().len() == digits.saturating_add(2) {
+                return self.at = self.end;
+            }
+            return self.keep_backslash(text);
+        };
+        let high = (0xd800..0xdc00).contains(&unit);
+        if high && is_half_escape(self.rest().get(6..).unwrap_or_default()) {
+            return self.at = self.end;
+        }
+        let low = if high && self.rest().get(6..8) == Some("\\u") { self.hex(8, 4) } else { None };
+        let low = low.filter(|low| (0xdc00..0xe000).contains(low));
+        let (code, len) = match low {
+            Some(low) => (0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00), 12),
+            None => (unit, 6),
+        };
+        self.at = start.saturating_add(len);
+        text.push(char::from_u32(code).unwrap_or_else(|| {
+            self.repairs.push(RepairKind::LoneSurrogate, Span::new(start, self.at));
+            char::REPLACEMENT_CHARACTER
+        }));
+    }
+
+    /// The number that `len` hexadecimal digits spell, `skip` bytes from here.
+    fn hex(&self, skip: usize, len: usize) -> Option<u32> {
+        let digits = self.rest().get(skip..skip.saturating_add(len))?;
+        let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        all.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+    }
+}
+
+/// Whether `rest` is the start of `\uXXXX` and no more.
+fn is_half_escape(rest: &str) -> bool {
+    let digits = rest.strip_prefix("\\u");
+    rest.is_empty()
+        || rest == "\\"
+        || digits.is_some_and(|digits| digits.len() < 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// What follows a quote.
+enum After {
+    /// What may follow a value.
+    End,
+    /// What follows a key.
+    Colon,
+    /// More of the text.
+    More,
+}

@@ -1,0 +1,119 @@
+//! What was read, with its places, before the schema has its say.
+//!
+//! Nodes lie in one list in the order in which they were finished, so that a change of one is a
+//! number and a value.
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use serde_json::{Map, Number, Value as Json};
+
+use proem_text::Span;
+
+use super::RepairKind;
+use super::repairs::Repairs;
+
+/// The place of a node in its tree.
+pub(super) type Id = usize;
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) span: Span,
+}
+
+/// What stands at a place.
+#[derive(Debug, Default)]
+pub(super) enum Kind {
+    Null,
+    Bool(bool),
+    Number(Number),
+    /// A text between quotes.
+    Text(String),
+    /// A text whose closing quote is behind the end.
+    OpenText(String),
+    /// A word without quotes: a text where the schema says so.
+    Bare,
+    List(Vec<Id>),
+    Object(Vec<Member>),
+    /// What can't be read in one way only.
+    #[default]
+    Unread,
+}
+
+/// A key and its value.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) key: String,
+    pub(super) key_span: Span,
+    pub(super) value: Id,
+}
+
+/// A value that was read and what was repaired on the way.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) nodes: Vec<Node>,
+    pub(super) root: Id,
+    pub(super) repairs: Repairs,
+}
+
+/// What the schema makes of a place; without a value it is left out.
+#[derive(Debug)]
+pub(super) struct Edit {
+    pub(super) kind: RepairKind,
+    pub(super) value: Option<Json>,
+    /// What was repaired inside a text that holds JSON.
+    pub(super) inner: Repairs,
+}
+
+impl Tree {
+    pub(super) fn node(&self, id: Id) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    pub(super) fn span(&self, id: Id) -> Span {
+        self.node(id).map_or(Span::default(), |node| node.span)
+    }
+
+    /// The value with its edits, and all repairs; no value if the root can't be read.
+    pub(super) fn into_value(mut self, mut edits: BTreeMap<Id, Edit>) -> (Option<Json>, Repairs) {
+        let value = self.take(self.root, &mut edits);
+        (value, self.repairs)
+    }
+
+    fn take(&mut self, id: Id, edits: &mut BTreeMap<Id, Edit>) -> Option<Json> {
+        let span = self.span(id);
+        if let Some(edit) = edits.remove(&id) {
+            self.repairs.extend(edit.inner);
+            if edit.value.is_some() {
+                self.repairs.push(edit.kind, span);
+            }
+            return edit.value;
+        }
+        match mem::take(&mut self.nodes.get_mut(id)?.kind) {
+            Kind::Null => Some(Json::Null),
+            Kind::Bool(value) => Some(Json::Bool(value)),
+            Kind::Number(number) => Some(Json::Number(number)),
+            Kind::Text(text) | Kind::OpenText(text) => Some(Json::String(text)),
+            // A word that is none makes the list unreadable; the end of a cut list is left out.
+            Kind::List(mut elements) => {
+                let cut = elements.last().and_then(|last| edits.get(last)).is_some_and(|edit| edit.value.is_none());
+                elements.truncate(elements.len().saturating_sub(usize::from(cut)));
+                elements.into_iter().map(|element| self.take(element, edits)).collect()
+            }
+            Kind::Object(members) => {
+                let mut object = Map::new();
+                for Member { key, key_span, value } in members {
+                    let span = Span::new(key_span.start, self.span(value).end);
+                    match self.take(value, edits) {
+                        Some(value) => _ = object.insert(key, value),
+                        None => self.repairs.push(RepairKind::LeftOut, span),
+                    }
+                }
+                Some(Json::Object(object))
+            }
+            Kind::Bare | Kind::Unread => None,
+        }
+    }
+}

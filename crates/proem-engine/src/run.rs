@@ -1,0 +1,152 @@
+//! Runs as values: a machine takes an event and says what should happen next.
+//!
+//! Invariants: a machine reads no clock and makes no ids, it gets both in events; the same events
+//! make the same steps; its whole state can be written down after every step and read back; what
+//! comes back for several effects comes in the order in which they were asked for, whichever was
+//! done first.
+
+mod exchange;
+
+pub use self::exchange::{Attempt, Because, Broken, Ended, Exchange, Limits, Needed, Outcome, Owed, Terms};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::call::{Failure, Request, Response};
+use crate::error::Error;
+
+/// A point in time: milliseconds since 1970 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub i64);
+
+/// Which effect of a run: they are numbered from 0 in the order in which they are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EffectId(pub u32);
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When; never before the event before it.
+    pub now: Time,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum What {
+    /// The run starts.
+    Started,
+    /// All effects of the last [`Step::Do`] are done.
+    Performed {
+        /// One result for each of them, in ordinal order.
+        results: Vec<(EffectId, Performed)>,
+    },
+    /// A person answered all questions of the last [`Step::Ask`].
+    Answered {
+        /// One answer for each of them, in order.
+        answers: Vec<Answer>,
+    },
+    /// The time of the last [`Step::Wait`] has come.
+    Woken,
+    /// The caller gives up; the machine ends with what it has.
+    Cancelled {
+        /// Why.
+        why: Cancelled,
+    },
+}
+
+/// Why a run is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cancelled {
+    /// A person or a signal said so.
+    Asked,
+    /// Its time is up.
+    Deadline,
+}
+
+/// Something that a machine wants done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// A call to a model.
+    Call {
+        /// What it is asked.
+        request: Box<Request>,
+    },
+}
+
+/// How an effect ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Performed {
+    /// A model answered.
+    Response {
+        /// What it said.
+        response: Box<Response>,
+    },
+    /// No model answered.
+    Failed {
+        /// Why not.
+        failure: Failure,
+    },
+}
+
+/// A question for a person, in our words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// What is asked.
+    pub text: String,
+    /// What may be answered.
+    pub options: Vec<String>,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The index of the option; `None` if nobody could be asked.
+    pub option: Option<usize>,
+}
+
+/// What should happen next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step<T> {
+    /// These effects, at the same time if possible; then [`What::Performed`].
+    Do(Vec<(EffectId, Effect)>),
+    /// A person should answer these; then [`What::Answered`].
+    Ask(Vec<Question>),
+    /// Nothing before `until`; then [`What::Woken`].
+    Wait {
+        /// When to go on.
+        until: Time,
+    },
+    /// The run is over.
+    Done(T),
+}
+
+/// A run that takes one event after the other.
+pub trait Machine {
+    /// What it ends with.
+    type Outcome;
+
+    /// Takes an event and says what should happen next.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::OutOfStep`] for an event that the last step did not ask for; the state
+    /// stays as it was.
+    fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error>;
+
+    /// The whole state, to be read back by the machine's own constructor.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::Render`] if it can't be written down, which is a bug.
+    fn state(&self) -> Result<Json, Error>;
+}

@@ -1,0 +1,408 @@
+//! One contracted call: ask, read, check; ask again with what was wrong; at last the fallback.
+//!
+//! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
+//! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
+//! are not asked again; no more is asked than [`Limits`] allow, by the most that each attempt can
+//! cost.
+
+mod answer;
+mod feedback;
+
+use core::num::NonZeroU32;
+
+use proem_guard::{Key, Untrusted};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use self::answer::{Read, read};
+use super::{Cancelled, Effect, EffectId, Event, Machine, Performed, Step, Time, What};
+use crate::call::stored::outside_json;
+use crate::call::{Failure, FailureKind, Finish, NanoDollars, Request, Response, Usage};
+use crate::contract::Contract;
+use crate::decode::RepairKind;
+use crate::error::{Error, ErrorKind};
+use crate::tokens::TokenCounter;
+
+/// What an exchange is held to; made anew from the same prompt when a run is resumed.
+#[derive(Clone, Copy)]
+pub struct Terms<'t> {
+    /// What the answer must be.
+    pub owed: Owed<'t>,
+    /// What stands in when there is no answer.
+    pub fallback: Option<&'t Json>,
+    /// How often and for how much is asked.
+    pub limits: Limits,
+    /// The installation's key, for what the model is told of its own answer.
+    pub key: &'t Key,
+    /// Counts what is added to the request.
+    pub counter: &'t dyn TokenCounter,
+}
+
+/// What an answer must be.
+#[derive(Debug, Clone, Copy)]
+pub enum Owed<'t> {
+    /// Any text that is not empty; the value is a JSON string.
+    Text,
+    /// One value that meets a contract.
+    Value(&'t Contract),
+    /// Calls of tools, each of which meets its tool's contract. The value is an object of `calls`, a
+    /// list of `{"name", "arguments"}` in the model's order, and `text`, what it wrote beside them.
+    Calls {
+        /// The tools' contracts.
+        tools: &'t [Contract],
+        /// How many calls there must be.
+        needed: Needed,
+    },
+}
+
+/// How many calls an answer must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Needed {
+    /// None, if there is a text.
+    Any,
+    /// At least one.
+    Some,
+}
+
+impl core::fmt::Debug for Terms<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Terms").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// How often and for how much is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How often a model is asked, the first time included.
+    pub attempts: NonZeroU32,
+    /// The most tokens of all attempts together, prompts and answers; `None` is only bound by
+    /// `attempts`. The first attempt is always made.
+    pub tokens: Option<u64>,
+}
+
+/// Two attempts.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { attempts: NonZeroU32::MIN.saturating_add(1), tokens: None }
+    }
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// With what.
+    pub ended: Ended,
+    /// Everything that was asked, in order.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Outcome {
+    /// What all attempts used; `None` if nothing was asked or an attempt didn't say.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        let mut usages = self.attempts.iter().map(|attempt| attempt.usage.as_ref());
+        let first = usages.next()??.clone();
+        usages.try_fold(first, |sum, usage| Some(sum.and(usage?)))
+    }
+
+    /// What all attempts cost by `price`; `None` if that is not known of one of them.
+    #[must_use]
+    pub fn cost(&self, price: impl Fn(&Usage) -> Option<NanoDollars>) -> Option<NanoDollars> {
+        self.attempts.iter().try_fold(NanoDollars::default(), |sum, attempt| {
+            // A call that never reached a model costs nothing.
+            if attempt.usage.is_none() && attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent()) {
+                return Some(sum);
+            }
+            Some(sum.and(price(attempt.usage.as_ref()?)?))
+        })
+    }
+}
+
+/// What an exchange ended with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Ended {
+    /// The model's value, which meets the contract, under the request's label.
+    Answered {
+        /// It; [`Owed`] says what it looks like.
+        #[serde(with = "outside_json")]
+        value: Untrusted<Json>,
+    },
+    /// The prompt's own value, since there is none of the model's.
+    FellBack {
+        /// It.
+        value: Json,
+        /// Why.
+        because: Because,
+    },
+    /// Nothing.
+    Failed {
+        /// Why.
+        because: Because,
+    },
+}
+
+/// Why there is no value of the model's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
+pub enum Because {
+    /// It refused.
+    Refusal,
+    /// Its answer reached the most tokens that it may have.
+    CutOff,
+    /// None of its answers met the contract.
+    Invalid,
+    /// The call failed.
+    Failed(FailureKind),
+    /// The run was given up.
+    Cancelled(Cancelled),
+}
+
+impl Because {
+    /// The reason in our words, without a full stop.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Refusal => "the model refused".to_owned(),
+            Self::CutOff => "the answer reached the most tokens that it may have".to_owned(),
+            Self::Invalid => "no answer met the contract".to_owned(),
+            Self::Failed(kind) => format!("the call failed ({})", kind.as_str()),
+            Self::Cancelled(Cancelled::Asked) => "it was cancelled".to_owned(),
+            Self::Cancelled(Cancelled::Deadline) => "its time was up".to_owned(),
+        }
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Which effect of the run it was.
+    pub effect: EffectId,
+    /// When its answer came.
+    pub at: Time,
+    /// What the model wrote; `None` if the call failed.
+    pub response: Option<Response>,
+    /// Why the call failed.
+    pub failure: Option<Failure>,
+    /// What the provider says it used.
+    pub usage: Option<Usage>,
+    /// What was repaired in the answer.
+    pub repairs: Vec<RepairKind>,
+    /// What was wrong with the answer.
+    pub problems: Vec<Broken>,
+}
+
+/// A rule that an answer broke, in our words only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Broken {
+    /// The rule: a keyword of JSON Schema, or `answer`, `tool`, `json`.
+    pub rule: String,
+    /// Where, in names that the schema declares.
+    pub path: String,
+    /// What is expected there.
+    pub expected: String,
+}
+
+/// A contracted call as a run.
+#[derive(Debug)]
+pub struct Exchange<'t> {
+    terms: Terms<'t>,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    request: Request,
+    phase: Phase,
+    now: Time,
+    /// The most tokens that the attempts so far can have used.
+    spent: u64,
+    attempts: Vec<Attempt>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "effect", rename_all = "kebab-case")]
+enum Phase {
+    New,
+    Waiting(EffectId),
+    Over,
+}
+
+impl<'t> Exchange<'t> {
+    /// A run that asks `request` under these terms.
+    #[must_use]
+    pub const fn new(terms: Terms<'t>, request: Request) -> Self {
+        let state = State { request, phase: Phase::New, now: Time(i64::MIN), spent: 0, attempts: Vec::new() };
+        Self { terms, state }
+    }
+
+    /// A run as [`Machine::state`] wrote it down, under the same terms.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if `state` is none.
+    pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
+        let state = State::deserialize(state)
+            .map_err(|e| Error::new(ErrorKind::InvalidInput, format!("this is no state of an exchange: {e}")))?;
+        Ok(Self { terms, state })
+    }
+
+    /// Asks.
+    fn ask(&mut self, request: Request) -> Step<Outcome> {
+        self.state.spent = self.state.spent.saturating_add(most_tokens(&request));
+        let effect = EffectId(u32::try_from(self.state.attempts.len()).unwrap_or(u32::MAX));
+        self.state.phase = Phase::Waiting(effect);
+        Step::Do(vec![(effect, Effect::Call { request: Box::new(request) })])
+    }
+
+    /// The request once more, with what was wrong; `None` if the limits don't allow it.
+    fn again(&self, problems: &[feedback::Wrong]) -> Option<Request> {
+        let attempts = usize::try_from(self.terms.limits.attempts.get()).unwrap_or(usize::MAX);
+        if self.state.attempts.len() >= attempts {
+            return None;
+        }
+        let mut request = self.state.request.clone();
+        feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+        let tokens = self.state.spent.saturating_add(most_tokens(&request));
+        self.terms.limits.tokens.is_none_or(|most| tokens <= most).then_some(request)
+    }
+
+    fn end(&mut self, ended: Ended) -> Step<Outcome> {
+        self.state.phase = Phase::Over;
+        Step::Done(Outcome { ended, attempts: self.state.attempts.clone() })
+    }
+
+    /// Ends without a value of the model's.
+    fn give_up(&mut self, because: Because) -> Step<Outcome> {
+        // A person who cancels wants nothing, and a replay that differs is an error to look at.
+        let wants_none = matches!(
+            because,
+            Because::Cancelled(Cancelled::Asked) | Because::Failed(FailureKind::Replay | FailureKind::Cancelled)
+        );
+        match self.terms.fallback {
+            Some(value) if !wants_none => self.end(Ended::FellBack { value: value.clone(), because }),
+            _ => self.end(Ended::Failed { because }),
+        }
+    }
+
+    fn answered(&mut self, effect: EffectId, response: Response) -> Step<Outcome> {
+        let finish = response.finish;
+        let (usage, mut attempt) = (response.usage.clone(), self.attempt(effect));
+        attempt.usage = Some(usage);
+        let read = match finish {
+            Finish::Refusal | Finish::Length => None,
+            _ => Some(read(&response, self.terms.owed, &self.state.request)),
+        };
+        attempt.response = Some(response);
+        match read {
+            None => {
+                self.state.attempts.push(attempt);
+                self.give_up(if finish == Finish::Refusal { Because::Refusal } else { Because::CutOff })
+            }
+            Some(Read::Refusal) => {
+                self.state.attempts.push(attempt);
+                self.give_up(Because::Refusal)
+            }
+            Some(Read::Value { value, repairs }) => {
+                attempt.repairs = repairs;
+                self.state.attempts.push(attempt);
+                self.end(Ended::Answered { value })
+            }
+            Some(Read::Wrong { problems, repairs }) => {
+                attempt.repairs = repairs;
+                self.wrong(attempt, &problems)
+            }
+        }
+    }
+
+    fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::Wrong]) -> Step<Outcome> {
+        attempt.problems = problems.iter().map(|wrong| wrong.broken.clone()).collect();
+        self.state.attempts.push(attempt);
+        match self.again(problems) {
+            Some(request) => self.ask(request),
+            None => self.give_up(Because::Invalid),
+        }
+    }
+
+    fn failed(&mut self, effect: EffectId, failure: Failure) -> Step<Outcome> {
+        let kind = failure.kind;
+        let problem = feedback::Wrong {
+            broken: Broken {
+                rule: "tool".to_owned(),
+                path: String::new(),
+                expected: answer::offered(&self.state.request),
+            },
+            found: failure.said.clone(),
+        };
+        let attempt = Attempt { failure: Some(failure), ..self.attempt(effect) };
+        if kind == FailureKind::UnknownTool {
+            return self.wrong(attempt, &[problem]);
+        }
+        self.state.attempts.push(attempt);
+        self.give_up(Because::Failed(kind))
+    }
+
+    const fn attempt(&self, effect: EffectId) -> Attempt {
+        Attempt {
+            effect,
+            at: self.state.now,
+            response: None,
+            failure: None,
+            usage: None,
+            repairs: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+impl Machine for Exchange<'_> {
+    type Outcome = Outcome;
+
+    fn step(&mut self, event: Event) -> Result<Step<Outcome>, Error> {
+        let out_of_step = |problem: &str| Err(Error::new(ErrorKind::OutOfStep, problem));
+        let now = self.state.now.max(event.now);
+        let step = match (self.state.phase, event.what) {
+            (Phase::Over, _) => return out_of_step("the exchange is over; nothing can happen to it any more"),
+            (Phase::New, What::Started) => {
+                self.state.now = now;
+                self.ask(self.state.request.clone())
+            }
+            (_, What::Cancelled { why }) => {
+                self.state.now = now;
+                self.give_up(Because::Cancelled(why))
+            }
+            (Phase::Waiting(effect), What::Performed { results }) => {
+                let mut results = results.into_iter();
+                let (Some((id, performed)), None) = (results.next(), results.next()) else {
+                    return out_of_step("an exchange asks for one effect at a time; give it one result");
+                };
+                if id != effect {
+                    return out_of_step("this result belongs to another effect than the one that was asked for");
+                }
+                self.state.now = now;
+                match performed {
+                    Performed::Response { response } => self.answered(effect, *response),
+                    Performed::Failed { failure } => self.failed(effect, failure),
+                }
+            }
+            (Phase::New, _) => return out_of_step("an exchange starts with `started`"),
+            (Phase::Waiting(_), _) => return out_of_step("the exchange waits for its call"),
+        };
+        Ok(step)
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        serde_json::to_value(&self.state)
+            .map_err(|e| Error::new(ErrorKind::Render, format!("the state of an exchange can't be written down: {e}")))
+    }
+}
+
+/// The most tokens that one attempt uses: what the prompt has and what the answer may have.
+fn most_tokens(request: &Request) -> u64 {
+    let tokens = request.assembly.tokens().saturating_add(request.assembly.output_tokens);
+    u64::try_from(tokens).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The contract of a prompt, and what a check of the book says about it.
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
+
+use proem_engine::ErrorKind;
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::check::check;
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::origin::Origin;
+use proem_engine::tokens::OpenAi;
+use serde_json::json;
+
+/// A book of one prompt with this front matter, and its answer's schema beside it.
+fn book(front: &str, proem: &str, schema: Option<&str>) -> Book {
+    let prompt = format!(
+        "---\n{front}input:\n  schema: {{ a: string }}\nproem:\n  version: 1.0.0\n  purpose: Decides what is next.\n{proem}  sections:\n    - {{ name: role, trust: constitution }}\n    - {{ name: evidence, trust: untrusted }}\n---\n{{{{role \"system\"}}}}{{{{section \"role\"}}}}\nYou are a judge. You must answer. Never guess.\n{{{{role \"user\"}}}}{{{{section \"evidence\"}}}}\n{{{{a}}}}\n"
+    );
+    let mut files = vec![("one/next step/1.0.0.prompt", prompt.as_str())];
+    files.extend(schema.map(|schema| ("one/next step/answer.schema.json", schema)));
+    let template = |text: &str| PartialText::Template(text.to_owned());
+    let files = files.into_iter().map(|(path, text)| (path.to_owned(), template(text))).collect();
+    Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap()
+}
+
+fn prompt(book: &Book) -> Prompt {
+    book.prompt("one/next step", None).unwrap()
+}
+
+const BESIDE: &str = "  output_schema: answer.schema.json\n";
+const PICOSCHEMA: &str = "output:\n  schema:\n    reason: string, why\n    tags?(array): string\n";
+const SCHEMA: &str =
+    r#"{"type":"object","properties":{"reason":{"type":"string","maxLength":9}},"required":["reason"]}"#;
+
+#[test]
+fn a_schema_beside_the_prompt_is_its_contract() {
+    let contract = prompt(&book(PICOSCHEMA, BESIDE, Some(SCHEMA))).contract().unwrap().unwrap();
+    let tool = contract.tool();
+    assert_eq!((tool.name.as_str(), tool.description.as_str()), ("next_step", "Decides what is next."));
+    assert_eq!(tool.schema["properties"]["reason"]["maxLength"], 9);
+}
+
+#[test]
+fn picoschema_is_bounded() {
+    let contract = prompt(&book(PICOSCHEMA, "", None)).contract().unwrap().unwrap();
+    let properties = &contract.schema()["properties"];
+    assert_eq!(properties["reason"]["maxLength"], 10_000);
+    assert_eq!(properties["tags"]["maxItems"], 1_000);
+    assert!(contract.accepts(&json!({ "reason": "x", "tags": ["y"] })));
+    assert!(!contract.accepts(&json!({ "tags": [] })));
+}
+
+#[test]
+fn without_a_schema_the_answer_is_free_text() {
+    assert!(prompt(&book("", "", None)).contract().unwrap().is_none());
+}
+
+#[test]
+fn a_schema_that_is_none_is_an_error() {
+    let error = |schema| prompt(&book("", BESIDE, schema)).contract().unwrap_err();
+    let missing = error(None);
+    assert_eq!(
+        (missing.kind(), missing.to_string().as_str()),
+        (ErrorKind::NotFound, "proem.output_schema names `answer.schema.json`, which is not beside the file")
+    );
+    assert!(error(Some("{")).to_string().starts_with("answer.schema.json: not JSON: "));
+    assert_eq!(
+        error(Some(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#)).to_string(),
+        "answer.schema.json: `/properties/a` is a text without a maximum; add `maxLength`"
+    );
+}
+
+/// What a check says of the prompt.
+#[track_caller]
+fn says(front: &str, proem: &str, schema: Option<&str>, expected: &[&str]) {
+    let remarks = check(&book(front, proem, schema), &OpenAi::O200k).unwrap();
+    let found: Vec<String> = remarks.into_iter().map(|r| format!("{}: {}", r.severity.as_str(), r.text)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_check_looks_at_the_contract_and_the_fallback() {
+    says("", BESIDE, Some(SCHEMA), &[]);
+    says("", &format!("{BESIDE}  fallback: {{ reason: none }}\n"), Some(SCHEMA), &[]);
+    says(
+        "",
+        &format!("{BESIDE}  fallback: {{ reason: 3 }}\n"),
+        Some(SCHEMA),
+        &["error: proem.fallback does not meet the contract: /reason: expected a text (type)"],
+    );
+    says(
+        "",
+        &format!("{BESIDE}  fallback: none\n"),
+        Some(SCHEMA),
+        &["error: proem.fallback does not meet the contract: the value: expected an object (type)"],
+    );
+    says(
+        "",
+        BESIDE,
+        Some(r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"null"}}}}"#),
+        &[
+            "error: answer.schema.json: `/properties/a` is a text without a maximum; add `maxLength`",
+            "error: answer.schema.json: `/properties/b` is a list without a maximum; add `maxItems`",
+        ],
+    );
+    says("", BESIDE, None, &["error: proem.output_schema names `answer.schema.json`, which is not beside the file"]);
+    says(
+        PICOSCHEMA,
+        "",
+        None,
+        &[
+            "warning: output.schema can't state maxima, which were filled in at /properties/reason/maxLength, /properties/tags/maxItems, /properties/tags/items/maxLength; put the schema into a file and name it in proem.output_schema",
+        ],
+    );
+    says("", "  fallback: nothing is known\n", None, &[]);
+    says(
+        "",
+        "  fallback: { reason: none }\n",
+        None,
+        &["error: proem.fallback is no text, and nothing says what else the answer is; add `output.schema`"],
+    );
+}

@@ -1,0 +1,107 @@
+//! Reads answers: <https://platform.claude.com/docs/en/api/messages> in one piece,
+//! <https://platform.claude.com/docs/en/build-with-claude/streaming> in events.
+
+use proem_engine::call::{Failure, FailureKind, Finish};
+use serde_json::Value;
+
+use crate::codec::draft::{Draft, DraftCall, Next, Piece};
+use crate::codec::provider_failed;
+use crate::codec::usage::Output;
+
+/// Reads a message in one piece.
+pub(crate) fn whole(draft: &mut Draft, message: &Value) -> Result<(), Failure> {
+    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
+        return Err(provider_failed(draft, error));
+    }
+    let Some(content) = message.get("content").and_then(Value::as_array) else {
+        let text = "the answer has no `content`; check that `base_url` leads to Anthropic's Messages";
+        return Err(Failure::new(FailureKind::Malformed, text));
+    };
+    draft.named(message);
+    draft.counts.take_apart(message.get("usage"), Output::Final);
+    draft.comes_whole();
+    for block in content {
+        begin(draft, None, block);
+    }
+    draft.finish = Some(message.get("stop_reason").and_then(Value::as_str).map_or(Finish::Unknown, finish));
+    Ok(())
+}
+
+/// Reads an event of a stream. Events of other types are left out, as Anthropic asks for.
+pub(crate) fn event(draft: &mut Draft, name: &str, event: &Value) -> Result<Next, Failure> {
+    let number = event.get("index").and_then(Value::as_u64);
+    match event.get("type").and_then(Value::as_str).unwrap_or(name) {
+        "message_start" => {
+            if let Some(message) = event.get("message") {
+                draft.named(message);
+                draft.counts.take_apart(message.get("usage"), Output::Provisional);
+            }
+        }
+        "content_block_start" => {
+            let block = event.get("content_block").unwrap_or(&Value::Null);
+            let next = begin(draft, number, block);
+            // The name stands in the first event of a call: a wrong one is noticed before its arguments.
+            if let Some(place) = draft.last() {
+                draft.check_call(place)?;
+            }
+            return Ok(next);
+        }
+        "content_block_delta" => return delta(draft, number, event.get("delta").unwrap_or(&Value::Null)),
+        "message_delta" => {
+            draft.counts.take_apart(event.get("usage"), Output::Final);
+            if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                draft.finish = Some(finish(reason));
+            }
+        }
+        "message_stop" => return Ok(Next::Done),
+        "error" => return Err(provider_failed(draft, event.get("error").unwrap_or(event))),
+        _ => {}
+    }
+    Ok(Next::More)
+}
+
+/// Begins a block, with what it already holds.
+fn begin(draft: &mut Draft, number: Option<u64>, block: &Value) -> Next {
+    let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+    match text("type") {
+        "text" => {
+            let place = draft.begin(number, Piece::Text(String::new()));
+            return draft.add_text(place, text("text"));
+        }
+        "tool_use" => {
+            let given = block.get("input").filter(|input| !input.is_null()).map(Value::to_string);
+            let (id, name) = (text("id").to_owned(), text("name").to_owned());
+            let call = DraftCall { id, name, arguments: String::new(), given: given.unwrap_or_default() };
+            draft.begin(number, Piece::Call(call));
+        }
+        other => {
+            draft.begin(number, Piece::Other(other.to_owned()));
+        }
+    }
+    Next::More
+}
+
+fn delta(draft: &mut Draft, number: Option<u64>, delta: &Value) -> Result<Next, Failure> {
+    let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+    let place = number.and_then(|number| draft.numbered(number));
+    match (text("type"), place) {
+        ("text_delta", Some(place)) => Ok(draft.add_text(place, text("text"))),
+        ("input_json_delta", Some(place)) => draft.add_arguments(place, text("partial_json")).map(|()| Next::More),
+        ("text_delta" | "input_json_delta", None) => {
+            let message = "an event of the answer continues a block that was never begun; ask again";
+            Err(Failure::new(FailureKind::Malformed, message))
+        }
+        _ => Ok(Next::More),
+    }
+}
+
+/// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "tool_use" => Finish::Calls,
+        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+        "refusal" => Finish::Refusal,
+        _ => Finish::Unknown,
+    }
+}

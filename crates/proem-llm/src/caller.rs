@@ -1,0 +1,238 @@
+//! Calls a model: encodes, sends, reads, and tries again where that may help.
+//!
+//! Invariants: every attempt is in [`Called::attempts`]; what can't be recorded is not used; a replay
+//! opens no connection, needs no key and never waits; a call that is cancelled, or whose future is
+//! dropped, closes its connection and gives its place to the next.
+
+mod attempt;
+mod live;
+mod replayed;
+
+pub use self::live::{chance, wall_clock};
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proem_engine::cache::CachePlan;
+use proem_engine::call::{Failure, FailureKind, Request, Response};
+use proem_engine::providers::Model;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::cassette::{Recorder, Replayer};
+use crate::client::Client;
+use crate::codec::{Names, encode, restored};
+use crate::endpoint::Endpoint;
+use crate::pace::Pace;
+use crate::projection::Dropped;
+use crate::retry::{Over, Policy};
+use crate::wire::{Slot, WireRequest};
+
+/// Who carries requests.
+#[derive(Debug, Clone)]
+pub enum Wire {
+    /// The network.
+    Live(Client),
+    /// The network, with everything kept.
+    Recorded(Client, Arc<Recorder>),
+    /// Nobody: answers come from cassettes.
+    Replayed(Arc<Replayer>),
+}
+
+/// Calls models at several endpoints, each within its limits. Cheap to clone; clones share limits.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    wire: Wire,
+    endpoints: Arc<BTreeMap<String, Paced>>,
+    policy: Policy,
+}
+
+/// An endpoint and its pace.
+#[derive(Debug)]
+struct Paced {
+    endpoint: Endpoint,
+    pace: Pace,
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'c> {
+    /// Which endpoint is asked, by its name in configuration.
+    pub endpoint: &'c str,
+    /// What is asked.
+    pub request: &'c Request,
+    /// The model that is asked.
+    pub model: &'c Model,
+    /// What is cached of the request.
+    pub plan: &'c CachePlan,
+    /// Which call of which run it is.
+    pub slot: Slot,
+}
+
+/// How a call went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    /// The answer, or why there is none.
+    pub result: Result<Response, Failure>,
+    /// What went over the wire, attempt by attempt.
+    pub attempts: Vec<Sent>,
+    /// What the provider did not get.
+    pub dropped: Vec<Dropped>,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The status of the answer; `None` if none came.
+    pub status: Option<u16>,
+    /// How long it was waited before, by rule or because the endpoint asked for it; nothing in a
+    /// replay.
+    pub waited: Duration,
+    /// How long it took; nothing in a replay, where the network has no part in it.
+    pub took: Duration,
+    /// The bytes of the answer that were read.
+    pub bytes: usize,
+    /// What was wrong with it.
+    pub failed: Option<FailureKind>,
+}
+
+/// A call as it is carried out.
+#[derive(Debug, Clone, Copy)]
+struct Ready<'c> {
+    request: &'c Request,
+    model: &'c Model,
+    slot: Slot,
+    paced: &'c Paced,
+    wire: &'c WireRequest,
+    url: &'c str,
+    policy: &'c Policy,
+}
+
+impl Caller {
+    /// A caller over `wire` for these endpoints.
+    #[must_use]
+    pub fn new(wire: Wire, endpoints: Vec<Endpoint>) -> Self {
+        let paced = |endpoint: Endpoint| {
+            let pace = Pace::new(&endpoint.limits);
+            (endpoint.name.clone(), Paced { endpoint, pace })
+        };
+        Self { wire, endpoints: Arc::new(endpoints.into_iter().map(paced).collect()), policy: Policy::default() }
+    }
+
+    /// The caller with other waits between attempts.
+    #[must_use]
+    pub const fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Calls a model, until it answers, can't, or `stop` is cancelled.
+    pub async fn call(&self, call: &Call<'_>, stop: &CancellationToken) -> Called {
+        self.carry(call, None, stop).await
+    }
+
+    /// [`Self::call`] for a caller that cancels `stop` at `end`: no wait is begun that would last
+    /// longer, so that the reason is what the endpoint said and not that time was up.
+    pub async fn call_before(&self, end: Instant, call: &Call<'_>, stop: &CancellationToken) -> Called {
+        self.carry(call, Some(end), stop).await
+    }
+
+    async fn carry(&self, call: &Call<'_>, end: Option<Instant>, stop: &CancellationToken) -> Called {
+        let refuse = |message: String| Called {
+            result: Err(Failure::new(FailureKind::Refused, message)),
+            attempts: Vec::new(),
+            dropped: Vec::new(),
+        };
+        let Some(paced) = self.endpoints.get(call.endpoint) else {
+            return refuse(format!("no provider `{}` is configured; {}", call.endpoint, self.configured()));
+        };
+        let encoded = match encode(call.request, call.model, call.plan) {
+            Ok(encoded) => encoded,
+            Err(error) => return refuse(error.to_string()),
+        };
+        let Call { request, model, slot, .. } = *call;
+        let url = paced.endpoint.url(encoded.wire.path);
+        let ready = Ready { request, model, slot, paced, wire: &encoded.wire, url: &url, policy: &self.policy };
+        let mut attempts = Vec::new();
+        let result = match &self.wire {
+            Wire::Live(client) => live::carry(client, None, &ready, (end, stop), &mut attempts).await,
+            Wire::Recorded(client, recorder) => {
+                live::carry(client, Some(recorder), &ready, (end, stop), &mut attempts).await
+            }
+            Wire::Replayed(replayer) => replayed::carry(replayer, &ready, &mut attempts),
+        };
+        let result = result.map(|response| restored(response, request, &encoded.strict));
+        Called { result, attempts, dropped: encoded.dropped }
+    }
+
+    /// What to choose from.
+    fn configured(&self) -> String {
+        if self.endpoints.is_empty() {
+            return "configure one under `providers`".to_owned();
+        }
+        let names: Vec<_> = self.endpoints.keys().map(|name| format!("`{name}`")).collect();
+        format!("choose {} or configure it", names.join(", "))
+    }
+}
+
+impl<'c> Ready<'c> {
+    /// Who is asked, for messages.
+    fn names(&self) -> Names<'c> {
+        let endpoint = &self.paced.endpoint;
+        Names { endpoint: &endpoint.name, variable: endpoint.key.variable(), model: &self.model.name }
+    }
+}
+
+/// The failure of the last attempt, with how many there were.
+#[must_use]
+pub fn last(mut failure: Failure, attempts: usize, over: Over) -> Failure {
+    if attempts > 1 || over != Over::Settled {
+        let plural = if attempts == 1 { "" } else { "s" };
+        let told = fmt::from_fn(|f| write!(f, "; gave up after {attempts} attempt{plural}{over}"));
+        failure.message = format!("{}{told}", failure.message);
+    }
+    failure
+}
+
+fn cancelled() -> Failure {
+    Failure::new(FailureKind::Cancelled, "the call was cancelled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_failure_counts_attempts() {
+        let check = |attempts, over, expected: &str| {
+            let failure = Failure::new(FailureKind::Server, "the provider failed; try again");
+            assert_eq!(last(failure, attempts, over).message, format!("the provider failed; try again{expected}"));
+        };
+        check(1, Over::Settled, "");
+        check(2, Over::Settled, "; gave up after 2 attempts");
+        check(1, Over::Attempts, "; gave up after 1 attempt");
+        check(4, Over::Attempts, "; gave up after 4 attempts");
+        let (wait, most) = (Duration::from_secs(3_600), Duration::from_secs(120));
+        check(
+            1,
+            Over::Asked { wait, most },
+            "; gave up after 1 attempt, since it asks for a wait of 3600 s and at most 120 s are waited",
+        );
+    }
+
+    #[test]
+    fn unknown_endpoints_name_the_known() {
+        let caller = Caller::new(Wire::Live(Client::new()), Vec::new());
+        assert_eq!(caller.configured(), "configure one under `providers`");
+    }
+
+    #[test]
+    fn calls_can_be_carried_out_on_any_thread() {
+        fn is_send<T: Send>(_: &T) {}
+        let caller = Caller::new(Wire::Live(Client::new()), Vec::new());
+        let carried = |call: &Call<'_>, stop: &CancellationToken| is_send(&caller.call(call, stop));
+        _ = carried;
+    }
+}

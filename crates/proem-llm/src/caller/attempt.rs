@@ -1,0 +1,97 @@
+//! What an attempt is read as, whether it is live or comes from a cassette.
+
+use proem_engine::call::{Failure, FailureKind, Response};
+
+use super::Ready;
+use crate::cassette::TapeEnd;
+use crate::codec::{Reader, refused};
+use crate::wire::{Flow, Head};
+
+/// The most bytes of an answer that is no success: its message is cut far below that anyway.
+const MOST_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// An answer that is being read.
+#[derive(Debug)]
+pub(super) struct Reading<'c> {
+    ready: Ready<'c>,
+    pub(super) head: Head,
+    body: Body,
+    flow: Flow,
+    /// The bytes that came.
+    pub(super) bytes: usize,
+}
+
+#[derive(Debug)]
+enum Body {
+    Answer(Box<Reader>),
+    Refusal(Vec<u8>),
+}
+
+impl<'c> Reading<'c> {
+    pub(super) fn new(ready: &Ready<'c>, head: Head) -> Self {
+        let endpoint = &ready.paced.endpoint;
+        let body = if head.status == 200 {
+            let reader = Reader::new(endpoint.provider, ready.request, endpoint.limits.answer_bytes);
+            Body::Answer(Box::new(reader))
+        } else {
+            Body::Refusal(Vec::new())
+        };
+        Self { ready: *ready, head, body, flow: Flow::More, bytes: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Flow {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        self.flow = match &mut self.body {
+            Body::Answer(reader) => reader.push(bytes),
+            Body::Refusal(body) => {
+                let room = MOST_REFUSAL_BYTES.saturating_sub(body.len());
+                body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+                if body.len() < MOST_REFUSAL_BYTES { Flow::More } else { Flow::Stop }
+            }
+        };
+        self.flow
+    }
+
+    /// What came, when it ended like that.
+    ///
+    /// What broke after all of an answer was there is an answer all the same, and what a provider
+    /// says before it breaks is more exact than that it broke.
+    pub(super) fn end(self, end: &TapeEnd) -> Result<Response, Failure> {
+        let status = self.head.status;
+        if let TapeEnd::Broken { kind: kind @ FailureKind::Cancelled, message } = end {
+            return Err(Failure { status: Some(status), ..Failure::new(*kind, message.as_str()) });
+        }
+        if *end == TapeEnd::Stopped && self.flow == Flow::More {
+            let message = "the recorded answer was stopped where more of it is read; record it again";
+            return Err(Failure::new(FailureKind::Replay, message));
+        }
+        let reader = match self.body {
+            Body::Answer(reader) => reader,
+            Body::Refusal(body) => {
+                return Err(refused(self.ready.paced.endpoint.provider, &self.head, &body, &self.ready.names()));
+            }
+        };
+        reader.end().map_err(|failure| {
+            let failure = match end {
+                TapeEnd::Broken { kind, message }
+                    if matches!(failure.kind, FailureKind::Cut | FailureKind::Malformed) =>
+                {
+                    Failure { kind: *kind, message: message.clone(), ..failure }
+                }
+                _ => failure,
+            };
+            Failure { status: failure.status.or(Some(status)), ..failure }
+        })
+    }
+}
+
+/// The failure of an attempt that brought no head.
+pub(super) fn headless(end: &TapeEnd) -> Failure {
+    match end {
+        TapeEnd::Broken { kind, message } => Failure::new(*kind, message.as_str()),
+        TapeEnd::Whole | TapeEnd::Stopped => Failure::new(
+            FailureKind::Replay,
+            "the cassette has the end of an answer without its start; record it again",
+        ),
+    }
+}

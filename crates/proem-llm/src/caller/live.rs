@@ -1,0 +1,157 @@
+//! Attempts over the network.
+
+use std::future::Future;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use proem_engine::call::{Failure, FailureKind, Response};
+use proem_engine::run::Time;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::{Reading, headless};
+use super::{Ready, Sent, cancelled, last};
+use crate::cassette::{Recorder, Tape, TapeEnd};
+use crate::client::Client;
+use crate::retry::{Advice, Failed, Next, Over, advice};
+use crate::wire::Flow;
+
+/// When to stop: at a time for waits, if there is one, and at a sign for everything.
+type Until<'c> = (Option<Instant>, &'c CancellationToken);
+
+/// Sends a request until there is an answer or a failure that stays.
+pub(super) async fn carry(
+    client: &Client,
+    recorder: Option<&Recorder>,
+    ready: &Ready<'_>,
+    (end, stop): Until<'_>,
+    attempts: &mut Vec<Sent>,
+) -> Result<Response, Failure> {
+    ready.paced.endpoint.check()?;
+    let mut backoff = Duration::ZERO;
+    for attempt in 0_u32.. {
+        let waiting = Instant::now();
+        let entering = async {
+            // A sleep of no time lasts until the timer's next tick, which is a millisecond.
+            if !backoff.is_zero() {
+                sleep(backoff).await;
+            }
+            ready.paced.pace.enter().await
+        };
+        let Some(permit) = unless(stop, entering).await else { break };
+        let began = Instant::now();
+        let mut course = Course::new(recorder);
+        let ended = unless(stop, course.run(client, ready)).await;
+        drop(permit);
+        let now = Instant::now();
+        let ended = ended.unwrap_or_else(|| broken(cancelled()));
+        let head = course.reading.as_ref().map(|reading| reading.head.clone());
+        let bytes = course.reading.as_ref().map_or(0, |reading| reading.bytes);
+        let result = course.reading.map_or_else(|| Err(headless(&ended)), |reading| reading.end(&ended));
+        attempts.push(Sent {
+            status: head.as_ref().map(|head| head.status),
+            waited: began.saturating_duration_since(waiting),
+            took: now.saturating_duration_since(began),
+            bytes,
+            failed: result.as_ref().err().map(|failure| failure.kind),
+        });
+        let advice = head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
+        if let Some(recorder) = recorder {
+            let (url, request) = (ready.url.to_owned(), ready.wire.clone());
+            let tape = Tape { url, request, head, chunks: course.chunks, end: ended };
+            let written = recorder.write(ready.slot, attempt, &tape);
+            written.map_err(|error| Failure::new(FailureKind::Replay, error.to_string()))?;
+        }
+        let failure = match result {
+            Ok(response) => return Ok(response),
+            Err(failure) => failure,
+        };
+        let left = end.map(|end| end.saturating_duration_since(now));
+        let failed = Failed { left, bytes, ..failed(ready, &failure, advice, attempt) };
+        if let Some(hold) = ready.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
+            ready.paced.pace.hold(hold);
+        }
+        match ready.policy.next(&failed, chance()) {
+            Next::Wait(wait) => backoff = wait,
+            Next::Over(over) => return Err(last(failure, attempts.len(), over)),
+        }
+    }
+    Err(last(cancelled(), attempts.len(), Over::Settled))
+}
+
+/// What the decision about another attempt is made of; attempts are counted from 0 here.
+pub(super) fn failed(ready: &Ready<'_>, failure: &Failure, advice: Advice, attempt: u32) -> Failed {
+    let most = ready.paced.endpoint.limits.attempts;
+    let Failure { kind, status, .. } = *failure;
+    Failed { kind, status, bytes: 0, advice, attempt: attempt.saturating_add(1), most, left: None }
+}
+
+/// How far an attempt has come; it outlives the attempt if that is cancelled.
+#[derive(Debug)]
+struct Course<'c> {
+    reading: Option<Reading<'c>>,
+    keep: Keep,
+    chunks: Vec<Vec<u8>>,
+}
+
+/// Whether the bytes of an answer are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Chunks,
+    Nothing,
+}
+
+impl<'c> Course<'c> {
+    const fn new(recorder: Option<&Recorder>) -> Self {
+        let keep = if recorder.is_some() { Keep::Chunks } else { Keep::Nothing };
+        Self { reading: None, keep, chunks: Vec::new() }
+    }
+
+    async fn run(&mut self, client: &Client, ready: &Ready<'c>) -> TapeEnd {
+        let mut answer = match client.send(&ready.paced.endpoint, ready.wire).await {
+            Ok(answer) => answer,
+            Err(failure) => return broken(failure),
+        };
+        let reading = self.reading.insert(Reading::new(ready, answer.head().clone()));
+        loop {
+            match answer.chunk().await {
+                Ok(Some(bytes)) => {
+                    let flow = reading.push(&bytes);
+                    if self.keep == Keep::Chunks {
+                        self.chunks.push(bytes);
+                    }
+                    if flow == Flow::Stop {
+                        return TapeEnd::Stopped;
+                    }
+                }
+                Ok(None) => return TapeEnd::Whole,
+                Err(failure) => return broken(failure),
+            }
+        }
+    }
+}
+
+fn broken(failure: Failure) -> TapeEnd {
+    TapeEnd::Broken { kind: failure.kind, message: failure.message }
+}
+
+/// What a future gives, unless `stop` is cancelled first.
+async fn unless<F: Future>(stop: &CancellationToken, future: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        output = future => Some(output),
+    }
+}
+
+/// How much of a backoff is waited; all of it where the system has nothing random to give.
+#[must_use]
+pub fn chance() -> u32 {
+    getrandom::u32().unwrap_or(u32::MAX)
+}
+
+/// The system's time, for the dates that an endpoint names.
+#[must_use]
+pub fn wall_clock() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

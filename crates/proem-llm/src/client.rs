@@ -1,0 +1,322 @@
+//! The one file that speaks HTTP.
+//!
+//! Invariants: one request is one request, nothing is sent twice and no redirect is followed; the
+//! key stands in one header, which is never shown; no cookie is kept, nothing is unpacked; every
+//! wait has an end.
+//!
+//! What is asked of this machine goes there directly, whatever the environment says. Everything else
+//! goes through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, unless `NO_PROXY`
+//! excludes the host: in many networks there is no other way out. For `https:` a proxy sees the host
+//! only.
+
+use core::error::Error;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::providers::Provider;
+use proem_text::json;
+use reqwest::header::HeaderValue;
+use rustls::CertificateError;
+use tokio::time::{Instant, timeout_at};
+
+use crate::endpoint::{Endpoint, EndpointLimits, Place};
+use crate::retry::seconds;
+use crate::wire::{Head, WireRequest};
+
+/// Sends requests. Cheap to clone; clones share connections.
+#[derive(Debug, Clone, Default)]
+pub struct Client {
+    /// One for each way of connecting, made when it is first needed: reading the system's
+    /// certificates takes time, and may fail where nobody needs them.
+    ready: Arc<Mutex<BTreeMap<Route, reqwest::Client>>>,
+}
+
+/// A way of connecting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Route {
+    place: Place,
+    encryption: Encryption,
+    /// How long a connection may take.
+    connect: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Encryption {
+    Plain,
+    Tls,
+}
+
+/// An answer whose head is there. Dropping it closes the connection, unless all of it was read.
+#[derive(Debug)]
+pub struct Answer {
+    head: Head,
+    response: reqwest::Response,
+    until: Instant,
+    /// Whom to name in messages.
+    asked: Asked,
+}
+
+/// Who was asked, for messages.
+#[derive(Debug, Clone)]
+struct Asked {
+    /// The host with its port, in ASCII.
+    host: String,
+    /// The configuration key of its address.
+    base_url: String,
+    /// What comes before the name of a setting.
+    settings: String,
+    limits: EndpointLimits,
+}
+
+impl Client {
+    /// A client without connections.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sends a request and waits for the head of its answer, whatever its status.
+    ///
+    /// Dropping the future closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// What [`Endpoint::check`] finds, before anything is sent; [`FailureKind::Unreachable`],
+    /// [`FailureKind::TimedOut`], or [`FailureKind::Cut`] if the connection ended before the head.
+    pub async fn send(&self, endpoint: &Endpoint, request: &WireRequest) -> Result<Answer, Failure> {
+        let (url, place) = endpoint.address(request.path)?;
+        let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
+        let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
+        let asked = Asked::new(endpoint, &url);
+        let route = Route { place, encryption, connect: endpoint.limits.connect };
+        let mut sending = self.route(route)?.post(url).body(json::compact(&request.body));
+        for (name, value) in &request.headers {
+            sending = sending.header(*name, value);
+        }
+        if let Some((name, value)) = key {
+            sending = sending.header(name, value);
+        }
+        let now = Instant::now();
+        // An end that lies beyond all times is none that could be missed in a day.
+        let until = now.checked_add(endpoint.limits.call).unwrap_or(now + Duration::from_secs(86_400));
+        match timeout_at(until, sending.send()).await {
+            Ok(Ok(response)) => Ok(Answer { head: head(&response), response, until, asked }),
+            Ok(Err(error)) => Err(asked.unsent(&error)),
+            Err(_) => Err(asked.slow("call_seconds", endpoint.limits.call, "answered")),
+        }
+    }
+
+    fn route(&self, route: Route) -> Result<reqwest::Client, Failure> {
+        // Nothing panics while the lock is held but the making of a client, which then isn't kept.
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = ready.get(&route) {
+            return Ok(client.clone());
+        }
+        let client = route.client().map_err(|_| {
+            let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
+            Failure::new(FailureKind::Unreachable, message)
+        })?;
+        ready.insert(route, client.clone());
+        Ok(client)
+    }
+}
+
+impl Answer {
+    /// How it begins.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Its next bytes; `None` if it ended as HTTP says.
+    ///
+    /// # Errors
+    ///
+    /// [`FailureKind::Cut`] if the connection broke, [`FailureKind::TimedOut`] if nothing came for
+    /// too long or the whole took too long.
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let limits = self.asked.limits;
+        let now = Instant::now();
+        let idle = now.checked_add(limits.idle).unwrap_or(self.until);
+        let until = idle.min(self.until);
+        // Without this an answer that never stops coming would never be looked at for its time.
+        if now >= self.until {
+            return Err(self.asked.slow("call_seconds", limits.call, "ended its answer"));
+        }
+        match timeout_at(until, self.response.chunk()).await {
+            Ok(Ok(bytes)) => Ok(bytes.map(Vec::from)),
+            Ok(Err(_)) => Err(self.asked.cut()),
+            Err(_) if idle < self.until => Err(self.asked.slow("idle_seconds", limits.idle, "gone on with its answer")),
+            Err(_) => Err(self.asked.slow("call_seconds", limits.call, "ended its answer")),
+        }
+    }
+}
+
+impl Route {
+    fn client(self) -> reqwest::Result<reqwest::Client> {
+        static PROVIDER: Once = Once::new();
+        // An error only says that the process has one already, which serves as well.
+        PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("proem/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false);
+        if self.place == Place::Loopback {
+            // The name is not looked up: no resolver can lead a key off this machine.
+            let addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+            builder = builder.no_proxy().resolve_to_addrs("localhost", &addresses);
+            if self.encryption == Encryption::Plain {
+                builder = builder.tls_certs_only([]);
+            }
+        }
+        builder.build()
+    }
+}
+
+impl Asked {
+    fn new(endpoint: &Endpoint, url: &url::Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let (base_url, settings) = (endpoint.setting("base_url"), endpoint.setting(""));
+        Self { host, base_url, settings, limits: endpoint.limits }
+    }
+
+    /// Nothing happened for as long as a setting allows.
+    fn slow(&self, setting: &str, limit: Duration, what: &str) -> Failure {
+        let Self { host, settings, .. } = self;
+        let limit = seconds(limit);
+        let message = format!("`{host}` has not {what} within {limit}; raise `{settings}{setting}` or ask for less");
+        Failure::new(FailureKind::TimedOut, message)
+    }
+
+    fn cut(&self) -> Failure {
+        let message = format!("the connection to `{}` broke in the middle of the answer; ask again", self.host);
+        Failure::new(FailureKind::Cut, message)
+    }
+
+    /// No head came. The words are ours: what stands in certificates was written by others.
+    fn unsent(&self, error: &reqwest::Error) -> Failure {
+        let Self { host, base_url, settings, limits } = self;
+        let (kind, message) = if error.is_connect() && error.is_timeout() {
+            let limit = seconds(limits.connect);
+            let message = format!(
+                "no connection to `{host}` within {limit}; check the network, or raise `{settings}connect_seconds`"
+            );
+            (FailureKind::TimedOut, message)
+        } else if error.is_dns() {
+            (FailureKind::Unreachable, format!("`{host}` has no address; check `{base_url}` and the network"))
+        } else if let Some(error) = cause::<rustls::Error>(error) {
+            (FailureKind::Unreachable, format!("{}; check `{base_url}` and who stands in between", tls(host, error)))
+        } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            (FailureKind::Unreachable, format!("nobody listens at `{host}`; start the server or check `{base_url}`"))
+        } else if error.is_connect() {
+            let message = format!("`{host}` can't be reached; check the network, its proxy and `{base_url}`");
+            (FailureKind::Unreachable, message)
+        } else {
+            (
+                FailureKind::Cut,
+                format!("`{host}` ended the connection without an answer; ask again or check `{base_url}`"),
+            )
+        };
+        Failure::new(kind, message)
+    }
+}
+
+/// What is wrong with an encrypted connection.
+fn tls(host: &str, error: &rustls::Error) -> String {
+    use CertificateError as E;
+    match error {
+        rustls::Error::InvalidCertificate(E::UnknownIssuer) => {
+            format!("nobody whom this system trusts has signed the certificate of `{host}`")
+        }
+        rustls::Error::InvalidCertificate(E::Expired | E::ExpiredContext { .. }) => {
+            format!("the certificate of `{host}` has expired")
+        }
+        rustls::Error::InvalidCertificate(E::NotValidYet | E::NotValidYetContext { .. }) => {
+            format!("the certificate of `{host}` is not valid yet")
+        }
+        rustls::Error::InvalidCertificate(E::NotValidForName | E::NotValidForNameContext { .. }) => {
+            format!("the certificate of `{host}` is for other hosts")
+        }
+        rustls::Error::InvalidCertificate(_) => format!("the certificate of `{host}` is not valid"),
+        rustls::Error::InvalidMessage(_) => format!("`{host}` doesn't speak TLS"),
+        _ => format!("no encrypted connection to `{host}` came about"),
+    }
+}
+
+/// The error of that type that an error was caused by.
+fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        // What an error of the system wraps is not the source that it names.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = inner.map_or_else(|| error.source(), |inner| Some(inner as &(dyn Error + 'static)));
+    }
+    None
+}
+
+/// The header of a key.
+fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), Failure> {
+    let (name, value) = match provider {
+        Provider::Anthropic => ("x-api-key", HeaderValue::from_str(key)),
+        Provider::OpenAi => ("authorization", HeaderValue::from_str(&format!("Bearer {key}"))),
+    };
+    let mut value = value.map_err(|_| Failure::new(FailureKind::KeyRefused, "the key can't stand in a header"))?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}
+
+fn head(response: &reqwest::Response) -> Head {
+    let headers = response.headers().iter();
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    Head {
+        status: response.status().as_u16(),
+        headers: headers.map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_never_shown() {
+        for provider in [Provider::Anthropic, Provider::OpenAi] {
+            let shown = format!("{:?}", header(provider, "hunter2").unwrap());
+            assert!(shown.contains("Sensitive") && !shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn tls_is_told_in_our_words() {
+        let check = |error: rustls::Error, expected: &str| assert_eq!(tls("host", &error), expected);
+        let certificate = rustls::Error::InvalidCertificate;
+        check(
+            certificate(CertificateError::UnknownIssuer),
+            "nobody whom this system trusts has signed the certificate of `host`",
+        );
+        check(certificate(CertificateError::Expired), "the certificate of `host` has expired");
+        check(certificate(CertificateError::NotValidYet), "the certificate of `host` is not valid yet");
+        check(certificate(CertificateError::NotValidForName), "the certificate of `host` is for other hosts");
+        check(certificate(CertificateError::BadEncoding), "the certificate of `host` is not valid");
+        check(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType), "`host` doesn't speak TLS");
+        check(rustls::Error::DecryptError, "no encrypted connection to `host` came about");
+    }
+
+    #[test]
+    fn causes_are_found_behind_errors_of_the_system() {
+        let inner = io::Error::other(rustls::Error::DecryptError);
+        let outer = io::Error::other(inner);
+        assert!(matches!(cause::<rustls::Error>(&outer), Some(rustls::Error::DecryptError)));
+        assert!(cause::<core::fmt::Error>(&outer).is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! Notices that a text already holds the value that was asked for.
+//!
+//! Models go on after the object that they owe: they explain it, or write blank lines until they
+//! reach their limit. Once the first object of a text has closed and nothing that could be another
+//! one follows for [`MOST_AFTER`] bytes, the rest is not waited for. An array, braces that are no
+//! JSON, an empty object or a second brace switch the watch off: then the whole text is read.
+
+use serde_json::{Map, Value};
+
+/// The most bytes that are read behind an object.
+const MOST_AFTER: usize = 200;
+
+/// A watch over one text.
+#[derive(Debug)]
+pub(crate) struct Watch(State);
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Off,
+    Before,
+    Inside { start: usize, depth: usize, place: Place },
+    After { bytes: usize },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Code,
+    Text,
+    Escape,
+}
+
+impl Watch {
+    pub(crate) const fn on() -> Self {
+        Self(State::Before)
+    }
+
+    pub(crate) const fn off() -> Self {
+        Self(State::Off)
+    }
+
+    /// Whether the value is there, now that `text` has grown from `start` on.
+    pub(crate) fn is_complete(&mut self, text: &str, start: usize) -> bool {
+        for (index, byte) in text.bytes().enumerate().skip(start) {
+            self.0 = match self.0 {
+                State::Off => return false,
+                State::Before if matches!(byte, b'{' | b'[') => {
+                    State::Inside { start: index, depth: 1, place: Place::Code }
+                }
+                State::Before => State::Before,
+                State::Inside { start, depth, place } => inside(text, index, byte, (start, depth, place)),
+                State::After { .. } if matches!(byte, b'{' | b'[') => State::Off,
+                State::After { bytes } if bytes >= MOST_AFTER => return true,
+                State::After { bytes } => State::After { bytes: bytes.saturating_add(1) },
+            };
+        }
+        false
+    }
+}
+
+fn inside(text: &str, index: usize, byte: u8, (start, depth, place): (usize, usize, Place)) -> State {
+    let (depth, place) = match (place, byte) {
+        (Place::Escape, _) | (Place::Code, b'"') => (depth, Place::Text),
+        (Place::Text, b'\\') => (depth, Place::Escape),
+        (Place::Text, b'"') => (depth, Place::Code),
+        (Place::Code, b'{' | b'[') => (depth.saturating_add(1), place),
+        (Place::Code, b'}' | b']') => (depth.saturating_sub(1), place),
+        _ => (depth, place),
+    };
+    if depth > 0 {
+        return State::Inside { start, depth, place };
+    }
+    let object = text.get(start..=index).and_then(|value| serde_json::from_str::<Map<String, Value>>(value).ok());
+    if object.is_some_and(|object| !object.is_empty()) { State::After { bytes: 0 } } else { State::Off }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// How many bytes are read of a text that arrives byte by byte; all, if it never is complete.
+    fn read(text: &str) -> usize {
+        let mut watch = Watch::on();
+        let (mut so_far, mut read) = (String::new(), 0);
+        for c in text.chars() {
+            let start = so_far.len();
+            so_far.push(c);
+            read += c.len_utf8();
+            if watch.is_complete(&so_far, start) {
+                return read;
+            }
+        }
+        read
+    }
+
+    #[track_caller]
+    fn check(text: &str, is_complete: bool) {
+        let prose = "x".repeat(300);
+        let read = read(&format!("{text}{prose}"));
+        let object = text.rfind('}').map_or(0, |end| end + 1);
+        let expected = if is_complete { object + MOST_AFTER + 1 } else { text.len() + 300 };
+        assert_eq!(read, expected, "{text:?}");
+    }
+
+    #[test]
+    fn what_follows_an_object_is_not_waited_for() {
+        check(r#"{"a": 1}"#, true);
+        check("Sure, it's:\n```json\n{\"a\": {\"b\": [1, \"}\\\"\"]}}\n```\n", true);
+        check(r#"{"é": "日{本"}"#, true);
+        check("{\"a\": 1}\n\n\n", true);
+    }
+
+    #[test]
+    fn anything_else_is_read_to_its_end() {
+        check("", false);
+        check(r#"{"a": 1"#, false);
+        check("{}", false);
+        check(r#"[{"a": 1}]"#, false);
+        check(r#"Fill {placeholder} in. {"a": 1}"#, false);
+        check(r#"{'a': 1}"#, false);
+        check(r#"{"a": 1} or {"#, false);
+        check(r#"{"a": 1} or [1]"#, false);
+        check(&format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)), false);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(text in r#"(\{|\}|\[|\]|"|\\|a|é|:|1){0,30}"#, size in 1usize..9) {
+            let text = format!("{{\"a\":1}}{text}{}", " ".repeat(300));
+            let mut whole = Watch::on();
+            let whole = whole.is_complete(&text, 0);
+            let mut watch = Watch::on();
+            let (mut so_far, mut is_complete) = (String::new(), false);
+            let chars: Vec<char> = text.chars().collect();
+            for piece in chars.chunks(size) {
+                let start = so_far.len();
+                so_far.extend(piece);
+                is_complete = is_complete || watch.is_complete(&so_far, start);
+            }
+            prop_assert_eq!(is_complete, whole);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! An answer while it is read.
+//!
+//! Invariants: the pieces stand in the order in which the model began them; no call is taken whose
+//! tool was not offered, and no two with the same id.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::call::{Answering, Called, Content, Failure, FailureKind, Finish, Request, Response};
+use proem_guard::Untrusted;
+use proem_text::Label;
+use serde_json::Value;
+
+use crate::codec::complete::Watch;
+use crate::codec::usage::Counts;
+
+/// The most bytes of a name that a provider gives an answer or a model.
+const MAX_NAME_BYTES: usize = 200;
+
+/// The most bytes of a cut answer that are kept.
+const MAX_CUT_BYTES: usize = 2_000;
+
+/// The most bytes of a provider's message, or of a name that a model made up, that are kept.
+const MAX_SAID_BYTES: usize = 500;
+
+/// The most tools that a message names.
+const MAX_NAMED_TOOLS: usize = 10;
+
+/// Whether an event was an answer's last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    More,
+    Done,
+}
+
+/// What has been read of an answer.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    label: Label,
+    offered: Vec<String>,
+    watch: Watch,
+    pieces: Vec<Piece>,
+    /// The first text and the first refusal.
+    text: Option<usize>,
+    refusal: Option<usize>,
+    /// The pieces by the number that the provider gives them.
+    numbered: BTreeMap<u64, usize>,
+    noted: BTreeSet<&'static str>,
+    ids: BTreeSet<String>,
+    /// Calls whose name and id were looked at.
+    checked: BTreeSet<usize>,
+    pub(crate) model: Option<String>,
+    pub(crate) id: Option<String>,
+    pub(crate) finish: Option<Finish>,
+    pub(crate) counts: Counts,
+}
+
+/// A piece of an answer in the making.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Text(String),
+    Refusal(String),
+    Call(DraftCall),
+    Other(String),
+}
+
+/// A call in the making.
+#[derive(Debug, Default)]
+pub(crate) struct DraftCall {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+    /// Arguments that came with the call's beginning; what comes after it counts more.
+    pub(crate) given: String,
+}
+
+impl Draft {
+    pub(crate) fn new(request: &Request) -> Self {
+        let watch = match request.answer {
+            Answering::Value { .. } => Watch::on(),
+            Answering::Text | Answering::Tools { .. } => Watch::off(),
+        };
+        Self {
+            label: request.label(),
+            offered: request.answer.tools().iter().map(|tool| tool.name.clone()).collect(),
+            watch,
+            pieces: Vec::new(),
+            text: None,
+            refusal: None,
+            numbered: BTreeMap::new(),
+            noted: BTreeSet::new(),
+            ids: BTreeSet::new(),
+            checked: BTreeSet::new(),
+            model: None,
+            id: None,
+            finish: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The answer comes in one piece: there is nothing to be stopped.
+    pub(crate) const fn comes_whole(&mut self) {
+        self.watch = Watch::off();
+    }
+
+    /// Who answered, and under which id: the first that the provider says.
+    pub(crate) fn named(&mut self, message: &Value) {
+        let name = |key: &str| {
+            let name = message.get(key).and_then(Value::as_str)?;
+            let is_name =
+                (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(|b| (b' '..=b'~').contains(&b));
+            is_name.then(|| name.to_owned())
+        };
+        self.model = self.model.take().or_else(|| name("model"));
+        self.id = self.id.take().or_else(|| name("id"));
+    }
+
+    /// The piece that the provider calls `number`.
+    pub(crate) fn numbered(&self, number: u64) -> Option<usize> {
+        self.numbered.get(&number).copied()
+    }
+
+    /// The number of the last piece.
+    pub(crate) fn last(&self) -> Option<usize> {
+        self.pieces.len().checked_sub(1)
+    }
+
+    /// Begins a piece.
+    pub(crate) fn begin(&mut self, number: Option<u64>, piece: Piece) -> usize {
+        let place = self.pieces.len();
+        match piece {
+            Piece::Text(_) if self.text.is_none() => self.text = Some(place),
+            Piece::Refusal(_) => self.refusal = self.refusal.or(Some(place)),
+            Piece::Text(_) | Piece::Call(_) => self.watch = Watch::off(),
+            Piece::Other(_) => {}
+        }
+        self.pieces.push(piece);
+        if let Some(number) = number {
+            self.numbered.insert(number, place);
+        }
+        place
+    }
+
+    /// The first text, for providers whose answers have one.
+    pub(crate) const fn text_place(&self) -> Option<usize> {
+        self.text
+    }
+
+    /// The first refusal, for providers whose answers have one.
+    pub(crate) const fn refusal_place(&self) -> Option<usize> {
+        self.refusal
+    }
+
+    /// Begins a piece of something that is not kept, once for each word.
+    pub(crate) fn note_other(&mut self, word: &'static str) {
+        if self.noted.insert(word) {
+            self.begin(None, Piece::Other(word.to_owned()));
+        }
+    }
+
+    /// Adds text to the piece at `place`; what is no text stays as it is.
+    pub(crate) fn add_text(&mut self, place: usize, more: &str) -> Next {
+        match self.pieces.get_mut(place) {
+            Some(Piece::Text(text)) => {
+                let start = text.len();
+                text.push_str(more);
+                if self.watch.is_complete(text, start) {
+                    self.finish = Some(Finish::Complete);
+                    return Next::Done;
+                }
+            }
+            Some(Piece::Refusal(text)) => text.push_str(more),
+            Some(Piece::Call(_) | Piece::Other(_)) | None => {}
+        }
+        Next::More
+    }
+
+    /// The call at `place`.
+    pub(crate) fn call(&mut self, place: usize) -> Option<&mut DraftCall> {
+        match self.pieces.get_mut(place) {
+            Some(Piece::Call(call)) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Adds arguments to the call at `place`, after a look at its name and id.
+    pub(crate) fn add_arguments(&mut self, place: usize, more: &str) -> Result<(), Failure> {
+        if more.is_empty() {
+            return Ok(());
+        }
+        self.check_call(place)?;
+        if let Some(call) = self.call(place) {
+            call.arguments.push_str(more);
+        }
+        Ok(())
+    }
+
+    /// Looks at the name and id of the call at `place`, once.
+    pub(crate) fn check_call(&mut self, place: usize) -> Result<(), Failure> {
+        let Some(Piece::Call(call)) = self.pieces.get(place) else { return Ok(()) };
+        if !self.checked.insert(place) {
+            return Ok(());
+        }
+        if !self.offered.contains(&call.name) {
+            return Err(self.unknown_tool(&call.name));
+        }
+        if !call.id.is_empty() && !self.ids.insert(call.id.clone()) {
+            let message = "the answer has two calls of the same id; ask again, or ask for one call";
+            let said = self.said(&call.id, MAX_SAID_BYTES);
+            return Err(Failure { said, ..Failure::new(FailureKind::Malformed, message) });
+        }
+        Ok(())
+    }
+
+    fn unknown_tool(&self, name: &str) -> Failure {
+        let offered = match self.offered.len() {
+            0 => "none was".to_owned(),
+            all => {
+                let names: Vec<String> =
+                    self.offered.iter().take(MAX_NAMED_TOOLS).map(|name| format!("`{name}`")).collect();
+                let more = match all.saturating_sub(names.len()) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!("offered: {}{more}", names.join(", "))
+            }
+        };
+        let message = format!("the model called a tool that was not offered; {offered}; ask again, or offer that tool");
+        Failure { said: self.said(name, MAX_SAID_BYTES), ..Failure::new(FailureKind::UnknownTool, message) }
+    }
+
+    /// Text from outside for a failure; none if it is empty.
+    pub(crate) fn said(&self, text: &str, most_bytes: usize) -> Option<Untrusted<String>> {
+        said(text, most_bytes, &self.label)
+    }
+
+    /// What the provider says about a failure of its own.
+    pub(crate) fn provider_said(&self, text: &str) -> Option<Untrusted<String>> {
+        self.said(text, MAX_SAID_BYTES)
+    }
+
+    /// The failure of an answer that ended too early, with what had come of it.
+    pub(crate) fn cut(&self) -> Failure {
+        let mut come = String::new();
+        for piece in &self.pieces {
+            if let Piece::Text(text) | Piece::Refusal(text) | Piece::Call(DraftCall { arguments: text, .. }) = piece {
+                come.push_str(text);
+            }
+        }
+        let message = "the answer ended in the middle; ask again";
+        Failure { said: self.said(&come, MAX_CUT_BYTES), ..Failure::new(FailureKind::Cut, message) }
+    }
+
+    /// The answer, with all calls looked at.
+    pub(crate) fn response(mut self) -> Result<Response, Failure> {
+        for place in 0..self.pieces.len() {
+            self.check_call(place)?;
+        }
+        let outside = |text: String| Untrusted::new(text, self.label.clone());
+        let mut content = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces {
+            match piece {
+                Piece::Text(text) if text.is_empty() => {}
+                Piece::Refusal(text) if text.is_empty() => {}
+                Piece::Text(text) => content.push(Content::Text { text: outside(text) }),
+                Piece::Refusal(text) => content.push(Content::Refusal { text: outside(text) }),
+                Piece::Other(word) => content.push(Content::Other { word: outside(word) }),
+                Piece::Call(call) => content.push(Content::Call(Called {
+                    id: outside(call.id),
+                    name: outside(call.name),
+                    arguments: outside(arguments(call.arguments, call.given)),
+                })),
+            }
+        }
+        let has_refusal = content.iter().any(|piece| matches!(piece, Content::Refusal { .. }));
+        let has_call = content.iter().any(|piece| matches!(piece, Content::Call(_)));
+        let finish = match self.finish.unwrap_or(Finish::Unknown) {
+            Finish::Stop if has_refusal => Finish::Refusal,
+            // OpenAI stops where one function is forced.
+            Finish::Stop if has_call => Finish::Calls,
+            finish => finish,
+        };
+        let usage = self.counts.usage();
+        Ok(Response { model: self.model, id: self.id, content, finish, usage })
+    }
+}
+
+/// A call without arguments is written as an empty object by some, and as nothing by others.
+fn arguments(arguments: String, given: String) -> String {
+    [arguments, given].into_iter().find(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}".to_owned())
+}
+
+/// The first bytes of a text from outside, up to a character's end; none if there is no text.
+pub(crate) fn said(text: &str, most_bytes: usize, label: &Label) -> Option<Untrusted<String>> {
+    let kept = text.get(..text.floor_char_boundary(most_bytes)).unwrap_or_default();
+    (!kept.is_empty()).then(|| Untrusted::new(kept.to_owned(), label.clone()))
+}

@@ -1,0 +1,194 @@
+//! Reads an answer, in one piece or as a stream of events.
+
+use core::{mem, str};
+
+use proem_engine::call::{Failure, FailureKind, Request, Response};
+use proem_engine::providers::Provider;
+use serde_json::Value;
+
+use super::draft::{Draft, Next};
+use crate::sse::{Event, Events};
+use crate::wire::Flow;
+use crate::{anthropic, openai};
+
+/// The most bytes of an answer that ended in the middle that are kept.
+const MAX_CUT_BYTES: usize = 2_000;
+
+/// Reads an answer of status 200, chunk by chunk.
+///
+/// Whether it is a stream shows in its first byte, not in what was asked for: some servers stream
+/// unasked, others don't stream at all.
+///
+/// For a value that is asked for, an answer of text is stopped once its first JSON object has
+/// closed and 200 bytes have followed that are no second one; it ends with
+/// [`proem_engine::call::Finish::Complete`]. The provider's last count is then never seen: the
+/// output is unknown, and so is what the provider reports at the end only.
+#[derive(Debug)]
+pub struct Reader {
+    provider: Provider,
+    most_bytes: usize,
+    taken: usize,
+    draft: Draft,
+    body: Body,
+    /// How many events were read.
+    events: usize,
+    /// Why nothing more is read.
+    ended: Option<Result<(), Failure>>,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// Only white space so far.
+    Blank,
+    Whole(Vec<u8>),
+    Stream(Events),
+}
+
+impl Reader {
+    /// A reader for the answer to `request`; `most_bytes` is the most that is read.
+    #[must_use]
+    pub fn new(provider: Provider, request: &Request, most_bytes: usize) -> Self {
+        let draft = Draft::new(request);
+        Self { provider, most_bytes, taken: 0, draft, body: Body::Blank, events: 0, ended: None }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) -> Flow {
+        if self.ended.is_none() {
+            let room = self.most_bytes.saturating_sub(self.taken);
+            let (fitting, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
+            self.take(fitting);
+            self.taken = self.taken.saturating_add(fitting.len());
+            if self.ended.is_none() && !rest.is_empty() {
+                self.ended = Some(Err(too_large(self.most_bytes)));
+            }
+        }
+        if self.ended.is_none() { Flow::More } else { Flow::Stop }
+    }
+
+    /// The answer, when no more bytes come or [`Flow::Stop`] was said.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the bytes are no answer, or not all of one.
+    pub fn end(mut self) -> Result<Response, Failure> {
+        if let Some(ended) = self.ended {
+            return ended.and_then(|()| self.draft.response());
+        }
+        match mem::replace(&mut self.body, Body::Blank) {
+            Body::Blank => return Err(malformed("the answer is empty; ask again")),
+            Body::Whole(bytes) => self.read_whole(&bytes)?,
+            Body::Stream(mut events) => {
+                let last = events.finish();
+                if let Some(event) = last.filter(|event| is_done(event) || json(event).is_some())
+                    && self.read_event(&event)? == Next::Done
+                {
+                    return self.draft.response();
+                }
+                if self.events == 0 && events.is_strange() {
+                    return Err(malformed("the answer is neither JSON nor a stream of events; check `base_url`"));
+                }
+                if self.draft.finish.is_none() {
+                    return Err(self.draft.cut());
+                }
+            }
+        }
+        self.draft.response()
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes;
+        if matches!(self.body, Body::Blank) {
+            let blank = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+            let Some((_, rest)) = bytes.split_at_checked(blank).filter(|(_, rest)| !rest.is_empty()) else { return };
+            let start = self.taken.saturating_add(blank);
+            self.body = match rest.first() {
+                // A comment, or the first letter of a field; a byte order mark may stand before it.
+                Some(b':' | b'd' | b'e' | b'i' | b'r' | 0xEF) => Body::Stream(Events::starting_at(start)),
+                _ => Body::Whole(Vec::new()),
+            };
+            bytes = rest;
+        }
+        match &mut self.body {
+            Body::Blank => {}
+            Body::Whole(whole) => whole.extend_from_slice(bytes),
+            Body::Stream(events) => {
+                for event in events.push(bytes) {
+                    let next = match event {
+                        Ok(event) => self.read_event(&event),
+                        Err(broken) => Err(malformed(format!("{broken} in the answer; ask again"))),
+                    };
+                    if next != Ok(Next::More) {
+                        self.ended = Some(next.map(|_| ()));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_event(&mut self, event: &Event) -> Result<Next, Failure> {
+        if event.data.trim().is_empty() {
+            return Ok(Next::More);
+        }
+        self.events = self.events.saturating_add(1);
+        if is_done(event) {
+            return Ok(Next::Done);
+        }
+        let Some(value) = json(event) else {
+            return Err(malformed(format!("event {} of the answer is no JSON object; ask again", self.events)));
+        };
+        match self.provider {
+            Provider::Anthropic => anthropic::answer::event(&mut self.draft, &event.name, &value),
+            Provider::OpenAi => openai::answer::event(&mut self.draft, &event.name, &value),
+        }
+    }
+
+    fn read_whole(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let start = self.taken.saturating_sub(bytes.len());
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let place = start.saturating_add(error.valid_up_to());
+            malformed(format!("byte {place} of the answer is not UTF-8; ask again"))
+        })?;
+        let value: Value = serde_json::from_str(text).map_err(|error| self.no_json(text, &error))?;
+        if !value.is_object() {
+            return Err(malformed("the answer is no JSON object; check `base_url`"));
+        }
+        match self.provider {
+            Provider::Anthropic => anthropic::answer::whole(&mut self.draft, &value),
+            Provider::OpenAi => openai::answer::whole(&mut self.draft, &value),
+        }
+    }
+
+    fn no_json(&self, text: &str, error: &serde_json::Error) -> Failure {
+        let (line, column) = (error.line(), error.column());
+        if text.starts_with('<') {
+            malformed("the answer is a web page and no JSON; check `base_url`")
+        } else if error.is_eof() {
+            let said = self.draft.said(text, MAX_CUT_BYTES);
+            Failure { said, ..Failure::new(FailureKind::Cut, "the answer ended in the middle; ask again") }
+        } else {
+            malformed(format!("the answer is no JSON at line {line}, column {column}; check `base_url`"))
+        }
+    }
+}
+
+fn is_done(event: &Event) -> bool {
+    event.data.trim() == "[DONE]"
+}
+
+fn json(event: &Event) -> Option<Value> {
+    serde_json::from_str::<Value>(&event.data).ok().filter(Value::is_object)
+}
+
+fn malformed(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Malformed, message)
+}
+
+fn too_large(most_bytes: usize) -> Failure {
+    let message = format!(
+        "the answer is larger than {most_bytes} bytes, and nothing of it was decoded; ask for less, or raise \
+         `answer_bytes` of the provider"
+    );
+    Failure::new(FailureKind::TooLarge, message)
+}

@@ -1,0 +1,164 @@
+//! What an answer of another status than 200, or an error in the middle of an answer, means.
+//!
+//! Sources: <https://platform.claude.com/docs/en/api/errors>,
+//! <https://developers.openai.com/api/docs/guides/error-codes>.
+
+use proem_engine::call::{Failure, FailureKind};
+use proem_text::{Label, Source};
+use serde_json::Value;
+
+use super::Names;
+use super::draft::{Draft, said};
+use crate::wire::Head;
+
+/// The most bytes of a provider's message that are kept.
+const MAX_SAID_BYTES: usize = 500;
+
+/// The longest error that is read as JSON.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+
+/// What a provider says about an error, as far as it does.
+#[derive(Debug, Default)]
+struct Complaint {
+    /// Its words for the kind of error: `type` and `code`.
+    words: Vec<String>,
+    /// A status that stands in the body, as OpenRouter writes it.
+    status: Option<u16>,
+    message: String,
+}
+
+impl Complaint {
+    /// Reads what stands under `error`, or is the whole body of servers that know no such key.
+    fn read(error: &Value) -> Self {
+        let text = |key: &str| error.get(key).and_then(Value::as_str);
+        let message = error.as_str().or_else(|| text("message")).or_else(|| text("detail")).or_else(|| text("error"));
+        let code = error.get("code").and_then(Value::as_u64);
+        Self {
+            words: ["type", "code"].into_iter().filter_map(text).map(str::to_owned).collect(),
+            status: code.and_then(|code| u16::try_from(code).ok()),
+            message: message.unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn is_one_of(&self, words: &[&str]) -> bool {
+        self.words.iter().any(|word| words.contains(&word.as_str()))
+    }
+
+    fn mentions(&self, phrases: &[&str]) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        phrases.iter().any(|phrase| message.contains(phrase))
+    }
+
+    /// The provider's words decide before the status: they are more exact.
+    fn kind(&self, status: Option<u16>) -> FailureKind {
+        let status = status.or(self.status);
+        let is = |statuses: &[u16]| status.is_some_and(|status| statuses.contains(&status));
+        if is(&[402])
+            || self.is_one_of(&["insufficient_quota", "billing_error", "billing_not_active"])
+            || self.mentions(&["credit balance is too low"])
+        {
+            FailureKind::NoCredit
+        } else if is(&[413]) || self.is_too_long(status) {
+            FailureKind::TooLong
+        } else if is(&[404]) || self.is_one_of(&["model_not_found", "not_found_error"]) {
+            FailureKind::UnknownModel
+        } else if is(&[401, 403]) || self.is_one_of(&["authentication_error", "permission_error", "invalid_api_key"]) {
+            FailureKind::KeyRefused
+        } else if is(&[429]) || self.is_one_of(&["rate_limit_error", "rate_limit_exceeded"]) {
+            FailureKind::RateLimited
+        } else if is(&[408]) || self.is_one_of(&["timeout_error"]) {
+            FailureKind::TimedOut
+        } else if status.is_some_and(|status| (300..400).contains(&status)) {
+            FailureKind::Redirected
+        } else if is(&[400, 422]) || (status.is_none() && self.is_one_of(&["invalid_request_error"])) {
+            FailureKind::Refused
+        } else {
+            FailureKind::Server
+        }
+    }
+
+    /// Not every server has a word for it: vLLM and Anthropic say it in a sentence, llama.cpp has
+    /// one of its own (<https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>).
+    fn is_too_long(&self, status: Option<u16>) -> bool {
+        let words = ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
+        let phrases =
+            ["prompt is too long", "context length", "context window", "context limit", "available context size"];
+        self.is_one_of(&words) || (matches!(status, None | Some(400 | 422)) && self.mentions(&phrases))
+    }
+}
+
+/// What an answer of another status than 200 says.
+pub(super) fn refused(head: &Head, body: &[u8], names: &Names<'_>) -> Failure {
+    let parsed = body.get(..body.len().min(MAX_BODY_BYTES)).and_then(|body| serde_json::from_slice::<Value>(body).ok());
+    let complaint = parsed.as_ref().map_or_else(Complaint::default, |body| {
+        Complaint::read(body.get("error").filter(|error| !error.is_null()).unwrap_or(body))
+    });
+    let kind = complaint.kind(Some(head.status));
+    // Who speaks is not known to be the provider: a proxy may stand in between.
+    let label = Label::from_source(Source::named("provider"));
+    let told = if complaint.message.is_empty() {
+        let start = body.get(..body.len().min(MAX_SAID_BYTES.saturating_add(4))).unwrap_or_default();
+        said(String::from_utf8_lossy(start).trim(), MAX_SAID_BYTES, &label)
+    } else {
+        said(&complaint.message, MAX_SAID_BYTES, &label)
+    };
+    Failure { said: told, status: Some(head.status), ..Failure::new(kind, message(kind, head, names)) }
+}
+
+/// The failure of a provider that gives an error instead of an answer, or in the middle of one.
+pub(crate) fn provider_failed(draft: &Draft, error: &Value) -> Failure {
+    let complaint = Complaint::read(error);
+    let kind = complaint.kind(None);
+    let message = match kind {
+        FailureKind::RateLimited => "the provider broke its answer off: too much was asked for; wait and ask again",
+        FailureKind::NoCredit => "the provider broke its answer off: no credit is left; add some to the account",
+        FailureKind::TooLong => "the provider broke its answer off: the request is too long; shorten the input",
+        FailureKind::Refused => "the provider refused the request after all; change what it names",
+        _ => "the provider broke its answer off with an error; ask again",
+    };
+    Failure { said: draft.provider_said(&complaint.message), ..Failure::new(kind, message) }
+}
+
+fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
+    let Names { endpoint, model, variable } = names;
+    let status = head.status;
+    match (kind, variable) {
+        (FailureKind::KeyRefused, Some(variable)) => {
+            format!("provider `{endpoint}` refused the key in `{variable}`; set it to a valid key")
+        }
+        (FailureKind::KeyRefused, None) => {
+            format!("provider `{endpoint}` wants a key; configure the variable that holds it")
+        }
+        (FailureKind::UnknownModel, _) => format!(
+            "provider `{endpoint}` knows no model `{model}`, or this key may not use it; check the model's name and \
+             `base_url`"
+        ),
+        (FailureKind::TooLong, _) => {
+            format!("the request is longer than model `{model}` reads at provider `{endpoint}`; shorten the input")
+        }
+        (FailureKind::Refused, _) => {
+            format!("provider `{endpoint}` refused the request with status {status}; change what it names")
+        }
+        (FailureKind::NoCredit, _) => {
+            format!("the account at provider `{endpoint}` has no credit left; add some or raise its limit")
+        }
+        (FailureKind::RateLimited, _) => {
+            format!("provider `{endpoint}` limits how much is asked of model `{model}`; wait or ask less at once")
+        }
+        (FailureKind::TimedOut, _) => {
+            format!("provider `{endpoint}` gave up on the request with status {status}; try again")
+        }
+        (FailureKind::Redirected, _) => match target(head) {
+            Some(host) => format!("provider `{endpoint}` sent us to `{host}`; if that is right, set `base_url`"),
+            None => format!("provider `{endpoint}` sent us elsewhere with status {status}; check `base_url`"),
+        },
+        _ if status >= 500 => format!("provider `{endpoint}` failed with status {status}; try again"),
+        _ => format!("provider `{endpoint}` answered with status {status}; check `base_url`"),
+    }
+}
+
+/// The host of a redirection; the parser leaves ASCII only.
+fn target(head: &Head) -> Option<String> {
+    let address = url::Url::parse(head.header("location")?).ok()?;
+    address.host_str().filter(|host| !host.is_empty()).map(str::to_owned)
+}

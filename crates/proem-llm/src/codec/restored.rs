@@ -1,0 +1,94 @@
+//! Undoes in an answer what a strict schema forced on the model.
+
+use proem_engine::call::{Content, Request, Response, Tool};
+use proem_guard::Untrusted;
+use proem_text::json;
+use serde_json::Value;
+
+use crate::projection::restore;
+
+/// The response with optional fields left out again that the model had to write as null: those of
+/// the tools named in `strict`, whose schemas were sent in strict form.
+///
+/// A text that is no JSON stays as it is; whoever decodes it will say what is wrong with it.
+#[must_use]
+pub(crate) fn restored(mut response: Response, request: &Request, strict: &[String]) -> Response {
+    let sent: Vec<&Tool> = request.answer.tools().iter().filter(|tool| strict.contains(&tool.name)).collect();
+    for content in &mut response.content {
+        match content {
+            // Only a single value is ever written as text.
+            Content::Text { text } => {
+                if let [tool] = sent.as_slice() {
+                    rewrite(text, &tool.schema);
+                }
+            }
+            Content::Call(called) => {
+                if let Some(tool) = sent.iter().find(|tool| called.name.measure(|name| *name == tool.name)) {
+                    rewrite(&mut called.arguments, &tool.schema);
+                }
+            }
+            Content::Refusal { .. } | Content::Other { .. } => {}
+        }
+    }
+    response
+}
+
+fn rewrite(text: &mut Untrusted<String>, schema: &Value) {
+    *text = text.clone().map(|text| match serde_json::from_str::<Value>(&text) {
+        Ok(value) => {
+            let restored = restore(schema, value.clone());
+            if restored == value { text } else { json::compact(&restored) }
+        }
+        Err(_) => text,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use proem_engine::call::{Answering, Arrival, Called, Finish, Usage};
+    use proem_guard::show;
+    use proem_text::Label;
+    use serde_json::json;
+
+    use super::*;
+    use crate::sample;
+
+    fn request() -> Request {
+        let schema = json!({
+            "type": "object",
+            "properties": { "level": { "type": "string" }, "note": { "type": "string" } },
+            "required": ["level"],
+        });
+        Request {
+            model: "gpt-4o".into(),
+            assembly: sample::parse("user:task").0,
+            answer: Answering::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
+            temperature_percent: None,
+            delivery: Arrival::Whole,
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, strict: &[&str], expected: &str) {
+        let outside = |text: &str| Untrusted::new(text.to_owned(), Label::trusted());
+        let call = Called { id: outside("1"), name: outside("risk"), arguments: outside(text) };
+        let content = vec![Content::Text { text: outside(text) }, Content::Call(call)];
+        let response = Response { model: None, id: None, content, finish: Finish::Stop, usage: Usage::default() };
+        let strict: Vec<String> = strict.iter().map(|name| (*name).to_owned()).collect();
+        let restored = restored(response, &request(), &strict);
+        for content in &restored.content {
+            let (Content::Text { text } | Content::Call(Called { arguments: text, .. })) = content else { continue };
+            assert_eq!(show::json(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_null_that_strict_mode_forced_is_left_out() {
+        check(r#"{"level":"LOW","note":null}"#, &["risk"], r#"{"level":"LOW"}"#);
+        check(r#"{"level":"LOW","note":"x"}"#, &["risk"], r#"{"level":"LOW","note":"x"}"#);
+        // What is required stays, to be refused where it is checked.
+        check(r#"{"level":null}"#, &["risk"], r#"{"level":null}"#);
+        check(r#"{"level":"LOW","note":null}"#, &[], r#"{"level":"LOW","note":null}"#);
+        check("no JSON", &["risk"], "no JSON");
+    }
+}

@@ -1,0 +1,252 @@
+//! The bodies that are sent, byte by byte.
+
+use super::*;
+use crate::sample;
+use proem_engine::providers::Answers;
+use proem_text::json;
+
+fn tool(name: &str) -> Tool {
+    let schema = json!({
+        "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"], "additionalProperties": false,
+    });
+    Tool { name: name.to_owned(), description: format!("Calls {name}."), schema }
+}
+
+fn tools(choice: Choice) -> Answering {
+    Answering::Tools { tools: vec![tool("time"), tool("place")], choice }
+}
+
+fn value() -> Answering {
+    Answering::Value { tool: tool("answer") }
+}
+
+fn request(answer: Answering) -> Request {
+    let (assembly, _) = sample::parse("system:role user:task");
+    Request { model: String::from("m"), assembly, answer, temperature_percent: None, delivery: Arrival::Whole }
+}
+
+/// What is sent beside the text of the prompt, and what is dropped.
+fn encoded(request: &Request, model: &Model) -> (Encoded, String) {
+    let (_, plan) = sample::parse("system:role user:task");
+    let encoded = encode(request, model, &plan).unwrap();
+    let mut body = encoded.wire.body.clone();
+    let plain = crate::request(&request.assembly, model, &plan).unwrap();
+    let fields = body.as_object_mut().unwrap();
+    for (key, value) in plain.as_object().unwrap() {
+        assert_eq!(fields.remove(key).as_ref(), Some(value), "{key}");
+    }
+    let dropped = encoded.dropped.iter().map(|dropped| format!("\n- {}: {}", dropped.path, dropped.why));
+    let told = json::compact(&body) + &dropped.collect::<String>();
+    (encoded, told)
+}
+
+#[track_caller]
+fn check(model: &Model, answer: Answering, expected: &str) {
+    let request = request(answer);
+    let (first, told) = encoded(&request, model);
+    assert_eq!(told, expected, "{} {:?}", model.name, request.answer);
+    assert_eq!(json::compact(&first.wire.body), json::compact(&encoded(&request, model).0.wire.body));
+}
+
+fn model(name: &str, answers: Answers) -> Model {
+    Model { answers, ..sample::model(name) }
+}
+
+const SCHEMA: &str =
+    r#"{"additionalProperties":false,"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}"#;
+
+/// Both tools, by name, around `schema`.
+fn both(before: &str, after: &str) -> String {
+    let one = |name: &str| format!("{}{SCHEMA}{}", before.replace("NAME", name), after.replace("NAME", name));
+    format!("[{},{}]", one("place"), one("time"))
+}
+
+#[test]
+fn whole_bodies_and_where_they_go() {
+    let mut request = request(Answering::Text);
+    request.temperature_percent = Some(70);
+    request.delivery = Arrival::Streamed;
+    for (name, path, headers, expected) in [
+        (
+            "claude-haiku-4-5",
+            "/v1/messages",
+            vec![("anthropic-version", "2023-06-01"), ("content-type", "application/json")],
+            r#"{"max_tokens":200,"messages":[{"content":[{"text":"task","type":"text"}],"role":"user"}],"model":"claude-haiku-4-5","stream":true,"system":[{"text":"role","type":"text"}],"temperature":0.7}"#,
+        ),
+        (
+            "gpt-4o",
+            "/chat/completions",
+            vec![("content-type", "application/json")],
+            r#"{"max_completion_tokens":200,"messages":[{"content":"role","role":"system"},{"content":"task","role":"user"}],"model":"gpt-4o","stream":true,"stream_options":{"include_usage":true},"temperature":0.7}"#,
+        ),
+    ] {
+        let (encoded, _) = encoded(&request, &sample::model(name));
+        assert_eq!((encoded.wire.path, json::compact(&encoded.wire.body).as_str()), (path, expected));
+        let headers: Vec<_> = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+        assert_eq!(encoded.wire.headers, headers);
+        assert!(encoded.wire.headers.is_sorted());
+    }
+}
+
+#[test]
+fn anthropics_tools() {
+    let haiku = sample::model("claude-haiku-4-5");
+    let all = both(r#"{"description":"Calls NAME.","input_schema":"#, r#","name":"NAME"}"#);
+    let with = |choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
+    check(&haiku, Answering::Text, "{}");
+    check(&haiku, tools(Choice::Auto), &with(r#"{"type":"auto"}"#));
+    check(&haiku, tools(Choice::Any), &with(r#"{"type":"any"}"#));
+    let one = r#"{"disable_parallel_tool_use":true,"name":"time","type":"tool"}"#;
+    check(&haiku, tools(Choice::One(String::from("time"))), &with(one));
+    check(&haiku, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
+    // A model that can't be made to call a tool is asked to, and the request says so.
+    let opus = sample::model("claude-opus-5-5");
+    let why = "\n- /tool_choice: model `claude-opus-5-5` can't be made to call a tool; it decides";
+    check(&opus, tools(Choice::Any), &(with(r#"{"type":"auto"}"#) + why));
+    let one = with(r#"{"disable_parallel_tool_use":true,"type":"auto"}"#) + why;
+    check(&opus, tools(Choice::One(String::from("time"))), &one);
+}
+
+#[test]
+fn anthropics_values() {
+    let answer = format!(r#"[{{"description":"Calls answer.","input_schema":{SCHEMA},"name":"answer"}}]"#);
+    let forced = format!(
+        r#"{{"tool_choice":{{"disable_parallel_tool_use":true,"name":"answer","type":"tool"}},"tools":{answer}}}"#
+    );
+    check(&model("claude-haiku-4-5", Answers::Tool), value(), &forced);
+    let schema = format!(r#"{{"output_config":{{"format":{{"schema":{SCHEMA},"type":"json_schema"}}}}}}"#);
+    check(&model("claude-haiku-4-5", Answers::Schema), value(), &schema);
+    check(&sample::model("claude-sonnet-5-5"), value(), &schema);
+    check(&model("claude-haiku-4-5", Answers::Object), value(), "{}");
+    check(&model("claude-haiku-4-5", Answers::Text), value(), "{}");
+}
+
+#[test]
+fn openais_tools() {
+    let gpt = sample::model("gpt-4o");
+    let strict = both(
+        r#"{"function":{"description":"Calls NAME.","name":"NAME","parameters":"#,
+        r#","strict":true},"type":"function"}"#,
+    );
+    let plain = strict.replace(r#","strict":true"#, "");
+    let with = |all: &str, choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
+    check(&gpt, tools(Choice::Auto), &with(&strict, r#""auto""#));
+    check(&gpt, tools(Choice::Any), &with(&strict, r#""required""#));
+    let one = r#"{"function":{"name":"time"},"type":"function"}"#;
+    let one = |all: &str| format!(r#"{{"parallel_tool_calls":false,"tool_choice":{one},"tools":{all}}}"#);
+    check(&gpt, tools(Choice::One(String::from("time"))), &one(&strict));
+    for answers in [Answers::Tool, Answers::Object, Answers::Text] {
+        check(&model("gpt-4o", answers), tools(Choice::One(String::from("time"))), &one(&plain));
+        check(&model("gpt-4o", answers), tools(Choice::Auto), &with(&plain, r#""auto""#));
+    }
+    check(&gpt, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
+    let no_reason = "\n- /reasoning_effort: model `gpt-6-sol` takes tools only if it doesn't reason";
+    let sol = format!(r#"{{"reasoning_effort":"none","tool_choice":"auto","tools":{strict}}}{no_reason}"#);
+    check(&sample::model("gpt-6-sol"), tools(Choice::Auto), &sol);
+}
+
+#[test]
+fn openais_values() {
+    let schema = format!(
+        r#"{{"response_format":{{"json_schema":{{"description":"Calls answer.","name":"answer","schema":{SCHEMA},"strict":true}},"type":"json_schema"}}}}"#
+    );
+    check(&model("gpt-4o", Answers::Schema), value(), &schema);
+    check(&sample::model("gpt-6-sol"), value(), &schema);
+    check(&model("gpt-4o", Answers::Object), value(), r#"{"response_format":{"type":"json_object"}}"#);
+    check(&model("gpt-4o", Answers::Text), value(), "{}");
+    let function = format!(r#"{{"description":"Calls answer.","name":"answer","parameters":{SCHEMA}}}"#);
+    let forced = r#""parallel_tool_calls":false,"tool_choice":{"function":{"name":"answer"},"type":"function"}"#;
+    let forced = format!(r#"{{{forced},"tools":[{{"function":{function},"type":"function"}}]}}"#);
+    check(&model("gpt-4o", Answers::Tool), value(), &forced);
+}
+
+#[test]
+fn compatible_servers_know_the_older_name_of_the_limit() {
+    let (_, plan) = sample::parse("user:task");
+    let model = Model { output_key: proem_engine::providers::OutputKey::MaxTokens, ..sample::model("gpt-4o") };
+    let body = encode(&request(Answering::Text), &model, &plan).unwrap().wire.body;
+    assert_eq!((body.get("max_tokens"), body.get("max_completion_tokens")), (Some(&json!(200)), None));
+}
+
+#[test]
+fn temperatures() {
+    for (model, percent, expected) in [
+        ("claude-haiku-4-5", 0, r#"{"temperature":0.0}"#),
+        ("claude-haiku-4-5", 100, r#"{"temperature":1.0}"#),
+        (
+            "claude-haiku-4-5",
+            101,
+            "{\"temperature\":1.0}\n- /temperature: lowered to 100 hundredths, the most that is taken",
+        ),
+        ("gpt-4o", 33, r#"{"temperature":0.33}"#),
+        ("gpt-4o", 200, r#"{"temperature":2.0}"#),
+        (
+            "gpt-4o",
+            u16::MAX,
+            "{\"temperature\":2.0}\n- /temperature: lowered to 200 hundredths, the most that is taken",
+        ),
+        ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` takes none"),
+        ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` takes none"),
+    ] {
+        let request = Request { temperature_percent: Some(percent), ..request(Answering::Text) };
+        assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");
+    }
+}
+
+#[test]
+fn a_call_of_no_tool_is_not_demanded() {
+    let (_, plan) = sample::parse("user:task");
+    for model in ["claude-haiku-4-5", "gpt-4o"] {
+        for answer in
+            [tools(Choice::One(String::from("weather"))), Answering::Tools { tools: Vec::new(), choice: Choice::Any }]
+        {
+            assert_eq!(encode(&request(answer), &sample::model(model), &plan), Err(Error::NoSuchTool), "{model}");
+        }
+    }
+}
+
+#[test]
+fn breakpoints_stand_behind_the_tools() {
+    let (assembly, plan) = sample::parse("system:role| user:task");
+    let request = Request { assembly, ..request(tools(Choice::Auto)) };
+    let body = encode(&request, &sample::model("claude-haiku-4-5"), &plan).unwrap().wire.body;
+    assert!(body["system"][0]["cache_control"].is_object());
+    assert!(body["tools"].as_array().unwrap().iter().all(|tool| tool.get("cache_control").is_none()));
+}
+
+#[test]
+fn a_schema_that_can_not_be_enforced_is_sent_whole() {
+    let mut open = tool("answer");
+    open.schema["additionalProperties"] = json!({ "type": "string" });
+    let request = request(Answering::Value { tool: open.clone() });
+    let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
+    let format = &encoded.wire.body["response_format"]["json_schema"];
+    assert_eq!((&format["schema"], &format["strict"]), (&open.schema, &json!(false)));
+    assert!(!encoded.dropped.is_empty());
+    let (encoded, _) = self::encoded(&request, &sample::model("claude-sonnet-5-5"));
+    let body = &encoded.wire.body;
+    assert_eq!((&body["tools"][0]["input_schema"], body.get("output_config")), (&open.schema, None));
+    let paths: Vec<&str> = encoded.dropped.iter().map(|dropped| dropped.path.as_str()).collect();
+    assert!(paths.contains(&"/output_config") && paths.contains(&"/tool_choice"), "{paths:?}");
+}
+
+#[test]
+fn limits_that_anthropic_does_not_enforce_are_listed() {
+    let mut limited = tool("answer");
+    limited.schema["properties"]["city"] = json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 3 });
+    let (encoded, told) = encoded(&request(Answering::Value { tool: limited }), &sample::model("claude-sonnet-5-5"));
+    assert!(!json::compact(&encoded.wire.body).contains("maxItems"), "{told}");
+    assert!(told.contains("\n- /properties/city/maxItems: "), "{told}");
+}
+
+#[test]
+fn what_a_schema_loses_is_listed_by_tool() {
+    let mut lossy = tool("time");
+    lossy.schema["properties"]["city"]["maxLength"] = json!(10);
+    let request = request(Answering::Tools { tools: vec![lossy.clone(), tool("place")], choice: Choice::Auto });
+    let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
+    let alone = project(&lossy.schema, Target::OpenAiStrict).dropped;
+    let expected: Vec<Dropped> =
+        alone.into_iter().map(|one| Dropped { path: format!("/tools/time{}", one.path), ..one }).collect();
+    assert_eq!(encoded.dropped, expected);
+}

@@ -1,0 +1,124 @@
+//! What providers report about tokens, in the one convention of [`Usage`].
+//!
+//! Invariants: a token is counted once; what a provider doesn't report stays unknown; what it
+//! reports in contradiction to itself is unknown rather than wrong.
+
+use core::num::NonZeroU32;
+
+use proem_engine::call::{CacheWritten, Usage};
+use serde_json::Value;
+
+/// What was reported so far, in the provider's own convention.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// Anthropic's: cached tokens are counted beside the input.
+    Apart(Apart),
+    /// OpenAI's: cached tokens are counted in the input.
+    Within(Within),
+}
+
+/// <https://platform.claude.com/docs/en/api/messages>: `usage`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Apart {
+    input: Option<u64>,
+    read: Option<u64>,
+    written: Option<u64>,
+    five_minutes: Option<u64>,
+    hour: Option<u64>,
+    output: Option<u64>,
+}
+
+/// <https://developers.openai.com/api/reference/resources/chat>: `usage`. `cache_write_tokens` came
+/// with GPT-5.6: <https://github.com/coder/mux/issues/3705>.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Within {
+    input: Option<u64>,
+    read: Option<u64>,
+    written: Option<u64>,
+    output: Option<u64>,
+}
+
+/// Whether Anthropic's count of the output is the last word, or an estimate at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    Final,
+    Provisional,
+}
+
+const FIVE_MINUTES: Option<NonZeroU32> = NonZeroU32::new(300);
+const HOUR: Option<NonZeroU32> = NonZeroU32::new(3_600);
+
+impl Counts {
+    /// Takes Anthropic's `usage`. Its counts only grow while an answer is streamed, and servers
+    /// differ in which event has which: the largest is the last.
+    pub(crate) fn take_apart(&mut self, usage: Option<&Value>, output: Output) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let mut counts = if let Self::Apart(counts) = *self { counts } else { Apart::default() };
+        let grow = |known: &mut Option<u64>, pointer: &str| *known = (*known).max(number(usage, pointer));
+        grow(&mut counts.input, "/input_tokens");
+        grow(&mut counts.read, "/cache_read_input_tokens");
+        grow(&mut counts.written, "/cache_creation_input_tokens");
+        grow(&mut counts.five_minutes, "/cache_creation/ephemeral_5m_input_tokens");
+        grow(&mut counts.hour, "/cache_creation/ephemeral_1h_input_tokens");
+        if output == Output::Final {
+            grow(&mut counts.output, "/output_tokens");
+        }
+        *self = Self::Apart(counts);
+    }
+
+    /// Takes OpenAI's `usage`; of several, the last counts.
+    pub(crate) fn take_within(&mut self, usage: Option<&Value>) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        *self = Self::Within(Within {
+            input: number(usage, "/prompt_tokens"),
+            read: number(usage, "/prompt_tokens_details/cached_tokens"),
+            written: number(usage, "/prompt_tokens_details/cache_write_tokens"),
+            output: number(usage, "/completion_tokens"),
+        });
+    }
+
+    /// The same in one convention.
+    pub(crate) fn usage(self) -> Usage {
+        match self {
+            Self::Unknown => Usage::default(),
+            Self::Apart(counts) => counts.usage(),
+            Self::Within(counts) => counts.usage(),
+        }
+    }
+}
+
+impl Apart {
+    fn usage(self) -> Usage {
+        let by_lifetime = self.five_minutes.unwrap_or(0).checked_add(self.hour.unwrap_or(0));
+        let is_split = self.five_minutes.is_some() || self.hour.is_some();
+        let written = if self.written.is_none() && is_split { by_lifetime } else { Some(self.written.unwrap_or(0)) };
+        // More by lifetime than in all: nobody knows which is right, so the whole prompt is unknown.
+        let unnamed = written.zip(by_lifetime).and_then(|(all, named)| all.checked_sub(named));
+        let cached = written.and_then(|written| written.checked_add(self.read.unwrap_or(0)));
+        let input = unnamed.and(self.input).zip(cached).and_then(|(input, cached)| input.checked_add(cached));
+        let writes = [(FIVE_MINUTES, self.five_minutes), (HOUR, self.hour), (None, unnamed)];
+        Usage { input, cache_read: self.read, cache_writes: written_by(writes), output: self.output }
+    }
+}
+
+impl Within {
+    fn usage(self) -> Usage {
+        let cached = self.read.unwrap_or(0).checked_add(self.written.unwrap_or(0));
+        // More cached than there is: some gateways count apart what should be counted within.
+        let input = self.input.filter(|input| cached.is_some_and(|cached| cached <= *input));
+        let cache_writes = written_by([(None, self.written)]);
+        Usage { input, cache_read: self.read, cache_writes, output: self.output }
+    }
+}
+
+fn written_by<const N: usize>(writes: [(Option<NonZeroU32>, Option<u64>); N]) -> Vec<CacheWritten> {
+    let written = writes.into_iter().filter_map(|(seconds, tokens)| Some((seconds, tokens.filter(|all| *all > 0)?)));
+    written.map(|(seconds, tokens)| CacheWritten { seconds, tokens }).collect()
+}
+
+fn number(usage: &Value, pointer: &str) -> Option<u64> {
+    usage.pointer(pointer)?.as_u64()
+}

@@ -1,0 +1,143 @@
+//! Reads answers: <https://developers.openai.com/api/reference/resources/chat>, completions in one
+//! piece and their chunks, as OpenAI and compatible servers write them.
+//!
+//! An answer has one text, to which chunks add wherever it began. Compatible servers leave out the
+//! number of a call or give all of them the same, repeat names, and send usage with `choices` null.
+
+use proem_engine::call::{Failure, FailureKind, Finish};
+use serde_json::Value;
+
+use crate::codec::draft::{Draft, DraftCall, Next, Piece};
+use crate::codec::provider_failed;
+
+/// Where servers put what a model thinks:
+/// <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>,
+/// <https://openrouter.ai/docs/use-cases/reasoning-tokens>.
+const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Whether a message is there, or is added to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arriving {
+    Whole,
+    InChunks,
+}
+
+/// Reads a completion in one piece.
+pub(crate) fn whole(draft: &mut Draft, completion: &Value) -> Result<(), Failure> {
+    if let Some(error) = error(completion) {
+        return Err(provider_failed(draft, error));
+    }
+    let Some(choice) = first_choice(completion) else {
+        let text = "the answer has no `choices`; check that `base_url` leads to OpenAI's Chat Completions";
+        return Err(Failure::new(FailureKind::Malformed, text));
+    };
+    draft.named(completion);
+    draft.counts.take_within(completion.get("usage"));
+    draft.comes_whole();
+    message(draft, choice.get("message").unwrap_or(&Value::Null), Arriving::Whole)?;
+    draft.finish = Some(choice.get("finish_reason").and_then(Value::as_str).map_or(Finish::Unknown, finish));
+    Ok(())
+}
+
+/// Reads a chunk of a stream.
+pub(crate) fn event(draft: &mut Draft, name: &str, chunk: &Value) -> Result<Next, Failure> {
+    if let Some(error) = error(chunk).or_else(|| (name == "error").then_some(chunk)) {
+        return Err(provider_failed(draft, error));
+    }
+    draft.named(chunk);
+    draft.counts.take_within(chunk.get("usage"));
+    let Some(choice) = first_choice(chunk) else { return Ok(Next::More) };
+    let next = match (choice.get("delta"), choice.get("message")) {
+        (Some(delta), _) => message(draft, delta, Arriving::InChunks)?,
+        // Servers that don't stream may put the whole message into one chunk.
+        (None, Some(whole)) => message(draft, whole, Arriving::Whole)?,
+        (None, None) => Next::More,
+    };
+    if next == Next::More
+        && let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
+    {
+        draft.finish = Some(finish(reason));
+    }
+    Ok(next)
+}
+
+fn error(answer: &Value) -> Option<&Value> {
+    answer.get("error").filter(|error| !error.is_null())
+}
+
+/// The choice that was asked for: there is never more than one.
+fn first_choice(answer: &Value) -> Option<&Value> {
+    let choices = answer.get("choices")?.as_array()?;
+    choices.iter().find(|choice| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0)
+}
+
+/// Reads a message or what a chunk adds to it.
+fn message(draft: &mut Draft, message: &Value, arriving: Arriving) -> Result<Next, Failure> {
+    let text = |key: &str| message.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    for word in THOUGHTS {
+        if text(word).is_some() {
+            draft.note_other(word);
+        }
+    }
+    let content = text("content").map(str::to_owned).or_else(|| joined(message.get("content")?));
+    if let Some(content) = content {
+        let place = draft.text_place().unwrap_or_else(|| draft.begin(None, Piece::Text(String::new())));
+        if draft.add_text(place, &content) == Next::Done {
+            return Ok(Next::Done);
+        }
+    }
+    if let Some(refusal) = text("refusal") {
+        let place = draft.refusal_place().unwrap_or_else(|| draft.begin(None, Piece::Refusal(String::new())));
+        draft.add_text(place, refusal);
+    }
+    for part in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        call(draft, part, arriving)?;
+    }
+    Ok(Next::More)
+}
+
+/// The text of content that comes in parts; none if it has none.
+fn joined(content: &Value) -> Option<String> {
+    let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
+    let text: String = content.as_array()?.iter().filter_map(text).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Begins a call or adds to one: in chunks, a number or an id that is new begins one.
+fn call(draft: &mut Draft, part: &Value, arriving: Arriving) -> Result<(), Failure> {
+    let function = part.get("function").unwrap_or(&Value::Null);
+    let id = part.get("id").and_then(Value::as_str).unwrap_or_default();
+    let number = part.get("index").and_then(Value::as_u64);
+    let open = match (arriving, number) {
+        (Arriving::Whole, _) => None,
+        (Arriving::InChunks, Some(number)) => draft.numbered(number),
+        (Arriving::InChunks, None) => draft.last(),
+    };
+    let open = open.filter(|place| draft.call(*place).is_some_and(|call| id.is_empty() || call.id == id));
+    let place = match open {
+        Some(place) => place,
+        None => draft.begin(number, Piece::Call(DraftCall { id: id.to_owned(), ..DraftCall::default() })),
+    };
+    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+    if let Some(call) = draft.call(place)
+        && call.name != name
+    {
+        call.name.push_str(name);
+    }
+    match function.get("arguments") {
+        Some(Value::String(arguments)) => draft.add_arguments(place, arguments),
+        Some(arguments @ Value::Object(_)) => draft.add_arguments(place, &arguments.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// <https://developers.openai.com/api/reference/resources/chat>: `finish_reason`.
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "stop" => Finish::Stop,
+        "tool_calls" | "function_call" => Finish::Calls,
+        "length" => Finish::Length,
+        "content_filter" => Finish::Refusal,
+        _ => Finish::Unknown,
+    }
+}

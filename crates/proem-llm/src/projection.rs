@@ -1,0 +1,159 @@
+//! A contract's schema as a provider takes it, and what was lost on the way.
+//!
+//! Answers are always checked against the full schema; a projection only says what the provider
+//! can enforce or show to the model. It only ever loosens: what the full schema accepts, the
+//! projection accepts too, with two exceptions that strict mode forces. There, a name that the
+//! schema doesn't declare is refused, and null stands for an optional value that is left out;
+//! [`restore`] leaves it out again.
+//!
+//! What each provider takes:
+//!
+//! - Anthropic refuses `oneOf`, `anyOf` and `allOf` at the root of a tool's schema: "input_schema
+//!   does not support oneOf, allOf, or anyOf at the top level" is its answer
+//!   (<https://github.com/anthropics/claude-code/issues/27337>, seen 2026-11).
+//! - OpenAI's strict mode wants the root to be an object, every property required,
+//!   `additionalProperties: false` everywhere, and of the keywords only some
+//!   (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>; the same list
+//!   at <https://jsonschemaprofiles.unitvectorylabs.com/schemas/openai>, seen 2026-11).
+
+mod limits;
+mod merge;
+mod restore;
+mod strict;
+#[cfg(test)]
+mod tests;
+
+pub use self::restore::restore;
+
+use proem_engine::schema::subschemas;
+use serde_json::{Map, Value as Json, json};
+
+use self::merge::Merging;
+
+/// What a provider takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The arguments of an Anthropic tool.
+    AnthropicTool,
+    /// Structured output or a strict tool of OpenAI's.
+    OpenAiStrict,
+    /// The arguments of an OpenAI tool that is not strict, or the schema for a compatible server.
+    OpenAiPlain,
+}
+
+/// A projected schema.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    /// What is sent.
+    pub schema: Json,
+    /// What the provider doesn't get as it is, sorted by place. It is empty only if the schema is
+    /// sent as it is, apart from `required` and `additionalProperties`.
+    pub dropped: Vec<Dropped>,
+    /// As what it must be sent: what was asked for, or [`Target::OpenAiPlain`] for a schema that
+    /// strict mode can't say at all. Then the whole schema is sent, and nothing enforces it.
+    pub target: Target,
+}
+
+/// Something that a provider doesn't get.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dropped {
+    /// Where in the schema or request, as a JSON pointer: `/properties/target/maxLength`.
+    pub path: String,
+    /// What became of it, in our words.
+    pub why: String,
+}
+
+impl Dropped {
+    fn new(path: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { path: path.into(), why: why.into() }
+    }
+}
+
+/// How many schemas inside or behind each other are followed. A contract has fewer.
+const MAX_DEPTH: usize = 128;
+
+/// Projects a schema.
+#[must_use]
+pub fn project(schema: &Json, target: Target) -> Projection {
+    let (sent, mut dropped, target) = match target {
+        Target::OpenAiPlain => (schema.clone(), Vec::new(), target),
+        Target::AnthropicTool => {
+            let (sent, dropped) = anthropic(schema);
+            (sent, dropped, target)
+        }
+        Target::OpenAiStrict => match strict::project(schema) {
+            Ok((sent, dropped)) => (sent, dropped, target),
+            Err(unsayable) => (schema.clone(), unsayable, Target::OpenAiPlain),
+        },
+    };
+    dropped.sort();
+    dropped.dedup();
+    Projection { schema: sent, dropped, target }
+}
+
+/// The root without unions, and everything below it as it is.
+fn anthropic(schema: &Json) -> (Json, Vec<Dropped>) {
+    let Json::Object(root) = schema else { return (schema.clone(), Vec::new()) };
+    let mut root = root.clone();
+    let mut merging = Merging::new(schema);
+    merging.merge(&mut root, "");
+    let mut dropped = merging.dropped;
+    if !root.contains_key("type") {
+        // A contract's root is an object whatever its branches say.
+        root.insert("type".into(), json!("object"));
+        dropped.push(Dropped::new("/type", "written at the root, where the provider wants it"));
+    }
+    let mut sent = Json::Object(root);
+    for pointer in dangling(&sent) {
+        if let Some(node) = sent.pointer_mut(&pointer) {
+            *node = json!({});
+            dropped.push(Dropped::new(pointer, "refers into a union at the root, which is not sent"));
+        }
+    }
+    (sent, dropped)
+}
+
+/// The places of all references that lead nowhere.
+fn dangling(schema: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    each(schema, "", &mut |node, path| {
+        let leads = |reference: &str| reference.strip_prefix('#').is_some_and(|to| schema.pointer(to).is_some());
+        if node.get("$ref").and_then(Json::as_str).is_some_and(|reference| !leads(reference)) {
+            found.push(path.to_owned());
+        }
+    });
+    found
+}
+
+/// Looks at every schema inside a schema, and at itself.
+fn each(schema: &Json, path: &str, look: &mut dyn FnMut(&Map<String, Json>, &str)) {
+    let Json::Object(map) = schema else { return };
+    look(map, path);
+    for (suffix, inner) in subschemas(schema) {
+        each(inner, &format!("{path}{suffix}"), look);
+    }
+}
+
+/// The schema that a `$ref` of this document leads to.
+fn target<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
+    root.pointer(reference.strip_prefix('#')?)
+}
+
+/// Whether null meets a schema, as far as kinds and listed values tell.
+fn accepts_null(root: &Json, schema: &Json, depth: usize) -> bool {
+    let Json::Object(map) = schema else { return *schema == Json::Bool(true) };
+    if depth >= MAX_DEPTH {
+        return false;
+    }
+    let inner = |schema: &Json| accepts_null(root, schema, depth.saturating_add(1));
+    map.iter().all(|(keyword, value)| match (keyword.as_str(), value) {
+        ("type", Json::String(kind)) => kind == "null",
+        ("type", Json::Array(kinds)) => kinds.contains(&json!("null")),
+        ("enum", Json::Array(values)) => values.contains(&Json::Null),
+        ("const", value) => value.is_null(),
+        ("anyOf" | "oneOf", Json::Array(branches)) => branches.iter().any(inner),
+        ("allOf", Json::Array(members)) => members.iter().all(inner),
+        ("$ref", Json::String(reference)) => target(root, reference).is_some_and(inner),
+        _ => true,
+    })
+}

@@ -1,0 +1,183 @@
+//! Answers in the words of Anthropic's Messages:
+//! <https://platform.claude.com/docs/en/api/messages>,
+//! <https://platform.claude.com/docs/en/build-with-claude/streaming>.
+
+use serde_json::{Value as Json, json};
+
+use super::openai;
+use super::rendered::{self, Asked, Framing, Rendered, header};
+use super::reply::{Answer, Block, Counts, Finish};
+
+/// The answer, whole or streamed as was asked.
+pub(super) fn answer(answer: &Answer, asked: &Asked<'_>) -> Rendered {
+    let blocks: Vec<_> = answer.content.iter().map(|block| Piece::of(block, asked.body)).collect();
+    let reason = stop_reason(answer, &blocks);
+    let streamed = asked.body.get("stream") == Some(&Json::Bool(true));
+    let mut rendered =
+        if streamed { stream(answer, &blocks, &reason, asked) } else { whole(answer, &blocks, &reason, asked) };
+    rendered.headers.push(header("request-id", &format!("req_{:06}", asked.number)));
+    rendered
+}
+
+/// What an error of Anthropic's looks like: <https://platform.claude.com/docs/en/api/errors>.
+pub(super) fn error(status: u16, kind: &str, message: &str, number: usize) -> Rendered {
+    let id = format!("req_{number:06}");
+    let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": id });
+    let mut rendered = Rendered::json(status, &body);
+    rendered.headers.push(header("request-id", &id));
+    rendered
+}
+
+/// A block of content.
+enum Piece<'a> {
+    Text(String),
+    Call { name: &'a str, arguments: String },
+}
+
+impl<'a> Piece<'a> {
+    fn of(block: &'a Block, body: &'a Json) -> Self {
+        match block {
+            Block::Text(text) | Block::Refusal(text) => Self::Text(text.clone()),
+            Block::Value(value) => {
+                let text = proem_text::json::compact(value);
+                match forced(body) {
+                    Some(name) => Self::Call { name, arguments: text },
+                    None => Self::Text(text),
+                }
+            }
+            Block::Call { name, arguments } => Self::Call { name, arguments: proem_text::json::compact(arguments) },
+            Block::CallText { name, arguments } => Self::Call { name, arguments: arguments.clone() },
+        }
+    }
+
+    /// The block with all that is in it.
+    fn whole(&self, id: &str) -> Json {
+        match self {
+            Self::Text(text) => json!({ "type": "text", "text": text }),
+            Self::Call { name, arguments } => {
+                let input = serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments));
+                json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+            }
+        }
+    }
+
+    /// The block before anything is in it.
+    fn start(&self, id: &str) -> Json {
+        match self {
+            Self::Text(_) => json!({ "type": "text", "text": "" }),
+            Self::Call { name, .. } => json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
+        }
+    }
+
+    fn deltas(&self) -> Vec<Json> {
+        match self {
+            Self::Text(text) => {
+                let delta = |text| json!({ "type": "text_delta", "text": text });
+                rendered::pieces(text).map(delta).collect()
+            }
+            Self::Call { arguments, .. } => {
+                let delta = |text| json!({ "type": "input_json_delta", "partial_json": text });
+                core::iter::once(String::new()).chain(rendered::pieces(arguments)).map(delta).collect()
+            }
+        }
+    }
+}
+
+/// The tool that must be called.
+fn forced(body: &Json) -> Option<&str> {
+    let choice = body.get("tool_choice")?;
+    match choice.get("type")?.as_str()? {
+        "tool" => choice.get("name")?.as_str(),
+        "any" => openai::only(body.get("tools")?.as_array()?)?.get("name")?.as_str(),
+        _ => None,
+    }
+}
+
+fn stop_reason(answer: &Answer, blocks: &[Piece<'_>]) -> String {
+    let refused = answer.content.iter().any(|block| matches!(block, Block::Refusal(_)));
+    let calls = blocks.iter().any(|block| matches!(block, Piece::Call { .. }));
+    match &answer.finish {
+        Finish::Natural if refused => "refusal".to_owned(),
+        Finish::Natural if calls => "tool_use".to_owned(),
+        Finish::Natural => "end_turn".to_owned(),
+        Finish::Length => "max_tokens".to_owned(),
+        Finish::Filter => "refusal".to_owned(),
+        Finish::Other(word) => word.clone(),
+    }
+}
+
+fn usage(counts: &Counts) -> Json {
+    let cached = [counts.cache_read, counts.cache_write, counts.cache_write_hour];
+    let uncached = cached.iter().fold(counts.input, |left, cached| left.saturating_sub(*cached));
+    json!({
+        "input_tokens": uncached,
+        "cache_creation_input_tokens": counts.cache_write.saturating_add(counts.cache_write_hour),
+        "cache_read_input_tokens": counts.cache_read,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": counts.cache_write,
+            "ephemeral_1h_input_tokens": counts.cache_write_hour,
+        },
+        "output_tokens": counts.output,
+    })
+}
+
+fn message(asked: &Asked<'_>, content: &[Json], reason: Option<&str>) -> Json {
+    json!({
+        "id": format!("msg_{:06}", asked.number),
+        "type": "message",
+        "role": "assistant",
+        "model": asked.model(),
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": null,
+    })
+}
+
+fn id(asked: &Asked<'_>, index: usize) -> String {
+    format!("toolu_{:06}_{index}", asked.number)
+}
+
+fn with(mut value: Json, key: &str, member: Option<Json>) -> Json {
+    if let (Json::Object(members), Some(member)) = (&mut value, member) {
+        members.insert(key.to_owned(), member);
+    }
+    value
+}
+
+fn whole(answer: &Answer, blocks: &[Piece<'_>], reason: &str, asked: &Asked<'_>) -> Rendered {
+    let content: Vec<_> = blocks.iter().enumerate().map(|(index, block)| block.whole(&id(asked, index))).collect();
+    let body = message(asked, &content, Some(reason));
+    Rendered::json(200, &with(body, "usage", answer.usage.as_ref().map(usage)))
+}
+
+fn stream(answer: &Answer, blocks: &[Piece<'_>], reason: &str, asked: &Asked<'_>) -> Rendered {
+    let mut pieces = Vec::new();
+    let first = answer.usage.map(|counts| usage(&Counts { output: 1, ..counts }));
+    let message = with(message(asked, &[], None), "usage", first);
+    pieces.push(event(&json!({ "type": "message_start", "message": message })));
+    let mut again = None;
+    for (index, block) in blocks.iter().enumerate() {
+        let start = block.start(&id(asked, index));
+        pieces.push(event(&json!({ "type": "content_block_start", "index": index, "content_block": start })));
+        if index == 0 {
+            pieces.push(event(&json!({ "type": "ping" })));
+        }
+        for delta in block.deltas() {
+            let delta = event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+            pieces.push(delta);
+            again = Some(pieces.len());
+        }
+        pieces.push(event(&json!({ "type": "content_block_stop", "index": index })));
+    }
+    let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+    let last = json!({ "type": "message_delta", "delta": delta });
+    let used = answer.usage.map(|counts| json!({ "output_tokens": counts.output }));
+    pieces.push(event(&with(last, "usage", used)));
+    pieces.push(event(&json!({ "type": "message_stop" })));
+    Rendered { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
+}
+
+fn event(data: &Json) -> Vec<u8> {
+    let name = data.get("type").and_then(Json::as_str).unwrap_or_default();
+    format!("event: {name}\ndata: {}\n\n", proem_text::json::compact(data)).into_bytes()
+}

@@ -1,0 +1,355 @@
+//! What an answer says, and how it is sent.
+
+use core::num::NonZeroUsize;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value as Json;
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// What it says.
+    pub say: Say,
+    /// How it is sent.
+    #[serde(default)]
+    pub how: How,
+}
+
+/// What an answer says.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Say {
+    /// What a model answers, in the words of the protocol that was asked, whole or streamed as was
+    /// asked.
+    Answer(Answer),
+    /// Vectors of the texts that were sent.
+    Embeddings(Vectors),
+    /// These bytes.
+    Raw(Raw),
+}
+
+/// What a model answers.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// What it wrote.
+    pub content: Vec<Block>,
+    /// Why it stopped.
+    #[serde(default)]
+    pub finish: Finish,
+    /// What the provider says was used; it says nothing if this is missing.
+    #[serde(default)]
+    pub usage: Option<Counts>,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Block {
+    /// Text.
+    Text(String),
+    /// One value: the arguments of the tool whose call was forced, else text.
+    Value(Json),
+    /// A call of a tool.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        arguments: Json,
+    },
+    /// A call whose arguments are this text, whether it is JSON or not.
+    CallText {
+        /// The tool.
+        name: String,
+        /// Its arguments' text.
+        arguments: String,
+    },
+    /// Why it won't answer.
+    Refusal(String),
+}
+
+/// Why an answer ended, in the words of each protocol.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// As its content says: all was said, tools are wanted, or it refused.
+    #[default]
+    Natural,
+    /// It reached the most tokens.
+    Length,
+    /// A filter stopped it.
+    Filter,
+    /// The provider's reason is this.
+    Other(String),
+}
+
+/// What was used: `input` is the whole prompt, as OpenAI counts; the rest of it that Anthropic calls
+/// `input_tokens` is worked out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// The tokens of the prompt, cached ones included.
+    pub input: u64,
+    /// Those read from the cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Those written to the cache for five minutes, or for as long as the provider keeps them.
+    #[serde(default)]
+    pub cache_write: u64,
+    /// Those written to the cache for an hour.
+    #[serde(default)]
+    pub cache_write_hour: u64,
+    /// The tokens of the answer.
+    pub output: u64,
+}
+
+/// Vectors, right or wrong.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    /// How many numbers each has, unless the request says it.
+    pub dimensions: usize,
+    /// The vectors, in the order of the texts; without them they are a function of each text.
+    #[serde(default)]
+    pub given: Option<Vec<Vec<f32>>>,
+    /// What is wrong with them.
+    #[serde(default)]
+    pub fault: Fault,
+}
+
+/// What is wrong with vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// Nothing.
+    #[default]
+    None,
+    /// The last to be sent is first; their numbers say where they belong, so that it is no fault.
+    Reversed,
+    /// The first number of the last vector is none.
+    NotANumber,
+    /// The last vector has a number too many.
+    OtherDimension,
+    /// The last vector is missing.
+    TooFew,
+    /// One vector comes twice.
+    Twice,
+}
+
+/// An answer byte by byte.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raw {
+    /// The HTTP status.
+    pub status: u16,
+    /// Its headers; what frames the body is added.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body; in a file `{"text": …}`, `{"base64": …}` or `{"json": …}`.
+    #[serde(default, deserialize_with = "body")]
+    pub body: Vec<u8>,
+}
+
+/// How an answer is sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct How {
+    /// How long nothing comes, in milliseconds.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// The bytes of each HTTP chunk. Without it an answer in one piece has a length, and each event
+    /// of a stream is a chunk.
+    #[serde(default)]
+    pub chunk_bytes: Option<NonZeroUsize>,
+    /// How long nothing comes after each chunk, in milliseconds.
+    #[serde(default)]
+    pub pause_ms: u64,
+    /// How it ends.
+    #[serde(default)]
+    pub ending: Ending,
+    /// What becomes of the connection.
+    #[serde(default)]
+    pub connection: Connection,
+    /// The header `retry-after`.
+    #[serde(default)]
+    pub retry_after: Option<String>,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// As HTTP says.
+    #[default]
+    Whole,
+    /// The connection is closed after so many bytes of the body.
+    CutAfter(usize),
+    /// The connection is reset after so many bytes of the body; with 0, before the head.
+    ResetAfter(usize),
+    /// A stream says its last piece again and again and other answers go on with spaces, until the
+    /// client goes away or so many bytes were sent; then the connection is closed.
+    Endless(usize),
+}
+
+/// What becomes of a connection after an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// It stays for the next request.
+    #[default]
+    Kept,
+    /// It is closed, and the answer says so.
+    Closed,
+}
+
+impl Reply {
+    /// An answer of these blocks that reports 100 tokens in and 10 out.
+    #[must_use]
+    pub fn answer(content: Vec<Block>) -> Self {
+        let usage = Some(Counts { input: 100, output: 10, ..Counts::default() });
+        Self::new(Say::Answer(Answer { content, finish: Finish::Natural, usage }))
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::answer(vec![Block::Text(text.into())])
+    }
+
+    /// A call of a tool.
+    #[must_use]
+    pub fn call(name: impl Into<String>, arguments: Json) -> Self {
+        Self::answer(vec![Block::Call { name: name.into(), arguments }])
+    }
+
+    /// A value, as the request asks for it.
+    #[must_use]
+    pub fn value(value: Json) -> Self {
+        Self::answer(vec![Block::Value(value)])
+    }
+
+    /// A refusal.
+    #[must_use]
+    pub fn refusal(text: impl Into<String>) -> Self {
+        Self::answer(vec![Block::Refusal(text.into())])
+    }
+
+    /// Vectors.
+    #[must_use]
+    pub fn embeddings(vectors: Vectors) -> Self {
+        Self::new(Say::Embeddings(vectors))
+    }
+
+    /// Any status and body, as JSON.
+    #[must_use]
+    pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Self::new(Say::Raw(Raw { status, headers, body: body.into() }))
+    }
+
+    /// The answer for another reason; what is no model's answer stays as it is.
+    #[must_use]
+    pub fn finishing(mut self, finish: Finish) -> Self {
+        if let Say::Answer(answer) = &mut self.say {
+            answer.finish = finish;
+        }
+        self
+    }
+
+    /// The answer with another account; what is no model's answer stays as it is.
+    #[must_use]
+    pub fn using(mut self, counts: Option<Counts>) -> Self {
+        if let Say::Answer(answer) = &mut self.say {
+            answer.usage = counts;
+        }
+        self
+    }
+
+    /// The answer with a header more; only a raw one has its own.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Say::Raw(raw) = &mut self.say {
+            raw.headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// The answer after a delay, in milliseconds.
+    #[must_use]
+    pub const fn delayed(mut self, delay_ms: u64) -> Self {
+        self.how.delay_ms = delay_ms;
+        self
+    }
+
+    /// The answer in chunks of so many bytes; 0 leaves them as they are.
+    #[must_use]
+    pub const fn in_chunks_of(mut self, bytes: usize) -> Self {
+        self.how.chunk_bytes = NonZeroUsize::new(bytes);
+        self
+    }
+
+    /// The answer with a pause after each chunk, in milliseconds.
+    #[must_use]
+    pub const fn pausing(mut self, pause_ms: u64) -> Self {
+        self.how.pause_ms = pause_ms;
+        self
+    }
+
+    /// The answer with another end.
+    #[must_use]
+    pub const fn ending(mut self, ending: Ending) -> Self {
+        self.how.ending = ending;
+        self
+    }
+
+    /// The answer, after which the connection is closed.
+    #[must_use]
+    pub const fn closing(mut self) -> Self {
+        self.how.connection = Connection::Closed;
+        self
+    }
+
+    /// The answer with a header that says when to come again.
+    #[must_use]
+    pub fn retry_after(mut self, value: impl Into<String>) -> Self {
+        self.how.retry_after = Some(value.into());
+        self
+    }
+
+    fn new(say: Say) -> Self {
+        Self { say, how: How::default() }
+    }
+}
+
+impl Vectors {
+    /// Vectors of so many numbers, a function of each text.
+    #[must_use]
+    pub const fn of(dimensions: usize) -> Self {
+        Self { dimensions, given: None, fault: Fault::None }
+    }
+
+    /// These vectors with something wrong.
+    #[must_use]
+    pub const fn with(mut self, fault: Fault) -> Self {
+        self.fault = fault;
+        self
+    }
+}
+
+fn body<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Body {
+        Text(String),
+        Base64(String),
+        Json(Json),
+    }
+    match Body::deserialize(deserializer)? {
+        Body::Text(text) => Ok(text.into_bytes()),
+        Body::Base64(text) => STANDARD.decode(text).map_err(de::Error::custom),
+        Body::Json(value) => Ok(proem_text::json::compact(&value).into_bytes()),
+    }
+}

@@ -1,0 +1,300 @@
+//! Connections and the threads that serve them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::http::{self, Manner, Request, Requests};
+use super::rendered::{Asked, Framing, Protocol, Rendered, header};
+use super::reply::{Connection, Ending, How, Reply, Say};
+use super::{After, Received, Rule, Script, anthropic, check, embeddings, openai};
+
+/// Bytes are collected up to here before they are written.
+const WRITE: usize = 64 * 1024;
+/// The stack of a connection's thread; the deepest thing on it is JSON of 128 levels.
+const STACK: usize = 1024 * 1024;
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    script: Script,
+    /// How many answers of each rule were given.
+    used: Vec<AtomicUsize>,
+    pub(super) received: Mutex<Vec<Received>>,
+    answering: AtomicUsize,
+    pub(super) most: AtomicUsize,
+    pub(super) abandoned: AtomicUsize,
+    stopping: Mutex<bool>,
+    stopped: Condvar,
+    open: Mutex<BTreeMap<usize, Weak<TcpStream>>>,
+}
+
+/// What is in a lock. A panic in another thread can't have left half a change: each is one call.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn new(script: Script) -> Self {
+        let used = script.rules.iter().map(|_| AtomicUsize::new(0)).collect();
+        Self {
+            script,
+            used,
+            received: Mutex::default(),
+            answering: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            abandoned: AtomicUsize::new(0),
+            stopping: Mutex::new(false),
+            stopped: Condvar::new(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Ends all connections and pauses.
+    pub(super) fn stop(&self) {
+        *locked(&self.stopping) = true;
+        self.stopped.notify_all();
+        let open: Vec<_> = locked(&self.open).values().filter_map(Weak::upgrade).collect();
+        for stream in open {
+            // It may be closed already, which is what is wanted.
+            _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        *locked(&self.stopping)
+    }
+
+    /// Waits; an error ends the connection because the server stops.
+    fn pause(&self, milliseconds: u64) -> io::Result<()> {
+        let time = Duration::from_millis(milliseconds);
+        let guard = locked(&self.stopping);
+        let waited = self.stopped.wait_timeout_while(guard, time, |stopping| !*stopping);
+        match waited {
+            Ok((stopping, _)) if !*stopping => Ok(()),
+            _ => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
+    }
+
+    /// Keeps a request and says the how manieth it is, from 1.
+    fn keep(&self, request: &Request) -> usize {
+        let received = Received {
+            method: request.method.clone(),
+            path: request.path.clone(),
+            headers: request.headers.clone(),
+            body: request.body.clone(),
+            at: Instant::now(),
+        };
+        let mut all = locked(&self.received);
+        all.push(received);
+        all.len()
+    }
+
+    /// What is said to a request.
+    fn answer(&self, request: &Request, number: usize) -> (Rendered, How) {
+        let protocol = Protocol::of(&request.path);
+        let body = match check::request(&self.script, protocol, request, number) {
+            Ok(body) => body,
+            Err(refused) => return (refused, How::default()),
+        };
+        let asked = Asked { number, body: &body };
+        let Some(reply) = self.reply(request, number) else {
+            let message = "the script has no answer for this request, or its answers are over";
+            return (openai::error(500, Some("script_is_over"), message, number), How::default());
+        };
+        let mut rendered = match (&reply.say, protocol) {
+            (Say::Raw(raw), _) => Rendered::raw(raw),
+            (Say::Answer(answer), Some(Protocol::Anthropic)) => anthropic::answer(answer, &asked),
+            (Say::Answer(answer), Some(Protocol::OpenAi)) => openai::answer(answer, &asked),
+            (Say::Embeddings(vectors), Some(Protocol::Embeddings)) => embeddings::answer(vectors, &asked),
+            _ => openai::error(404, Some("unknown_url"), "the script has another kind of answer for this path", number),
+        };
+        rendered.headers.extend(reply.how.retry_after.as_deref().map(|after| header("retry-after", after)));
+        (rendered, reply.how.clone())
+    }
+
+    /// The answer of the first rule that fits.
+    fn reply(&self, request: &Request, number: usize) -> Option<&Reply> {
+        let text = String::from_utf8_lossy(&request.body);
+        let path = request.path.split('?').next().unwrap_or_default();
+        let fits = |rule: &Rule| {
+            rule.when.path.as_deref().is_none_or(|end| path.ends_with(end))
+                && rule.when.body.as_deref().is_none_or(|part| text.contains(part))
+                && rule.when.nth.is_none_or(|nth| nth == number)
+        };
+        let (rule, used) = self.script.rules.iter().zip(&self.used).find(|(rule, _)| fits(rule))?;
+        let place = used.fetch_add(1, Ordering::SeqCst);
+        match rule.after {
+            After::Repeat => rule.then.get(place).or(rule.then.last()),
+            After::End => rule.then.get(place),
+        }
+    }
+}
+
+/// Accepts connections until the server stops, and waits for their threads.
+pub(super) fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    let mut number = 0_usize;
+    for stream in listener.incoming() {
+        if shared.is_stopping() {
+            break;
+        }
+        let Ok(stream) = stream else { continue };
+        number = number.saturating_add(1);
+        threads.retain(|thread| !thread.is_finished());
+        let stream = Arc::new(stream);
+        locked(&shared.open).insert(number, Arc::downgrade(&stream));
+        let sharing = Arc::clone(shared);
+        let serve = move || {
+            // The client's view of a broken connection is what tests look at; there is nobody else
+            // to tell.
+            _ = connection(&sharing, &stream);
+            locked(&sharing.open).remove(&number);
+        };
+        // Without a thread the connection is dropped, which the client sees.
+        threads.extend(thread::Builder::new().stack_size(STACK).spawn(serve).ok());
+    }
+    // A connection may have come between the look at what is open and this one.
+    shared.stop();
+    for thread in threads {
+        // A thread that panicked has said so on standard error.
+        _ = thread.join();
+    }
+}
+
+/// Answers all requests of one connection.
+fn connection(shared: &Shared, stream: &Arc<TcpStream>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let resets = |reply: &Reply| matches!(reply.how.ending, Ending::ResetAfter(_));
+    let manner = match shared.script.rules.iter().flat_map(|rule| &rule.then).any(resets) {
+        true => Manner::LastByteLeft,
+        false => Manner::Greedy,
+    };
+    let mut requests = Requests::new(Arc::clone(stream), manner);
+    while let Some(request) = requests.next()? {
+        let number = shared.keep(&request);
+        let answering = Answering::start(shared);
+        let (rendered, how) = shared.answer(&request, number);
+        if !matches!(how.ending, Ending::ResetAfter(_)) {
+            requests.finish(&request)?;
+        }
+        let next = send(shared, stream, &rendered, &how);
+        if next.is_err() && !shared.is_stopping() {
+            shared.abandoned.fetch_add(1, Ordering::SeqCst);
+        }
+        drop(answering);
+        let asked = request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        if next? == Connection::Closed || asked {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Counts the requests that are being answered.
+struct Answering<'s>(&'s Shared);
+
+impl<'s> Answering<'s> {
+    fn start(shared: &'s Shared) -> Self {
+        let now = shared.answering.fetch_add(1, Ordering::SeqCst).saturating_add(1);
+        shared.most.fetch_max(now, Ordering::SeqCst);
+        Self(shared)
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.answering.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Sends an answer; an error if the client doesn't take it.
+fn send(shared: &Shared, stream: &TcpStream, rendered: &Rendered, how: &How) -> io::Result<Connection> {
+    if how.delay_ms > 0 {
+        shared.pause(how.delay_ms)?;
+    }
+    let (most, endless) = match how.ending {
+        Ending::Whole => (usize::MAX, false),
+        Ending::ResetAfter(0) => return Ok(Connection::Closed),
+        Ending::CutAfter(bytes) | Ending::ResetAfter(bytes) => (bytes, false),
+        Ending::Endless(bytes) => (bytes, true),
+    };
+    let framing = if how.chunk_bytes.is_some() || endless { Framing::Chunks } else { rendered.framing };
+    let mut headers = rendered.headers.clone();
+    match framing {
+        Framing::Chunks => headers.push(header("transfer-encoding", "chunked")),
+        Framing::Length => {
+            let length: usize = rendered.pieces.iter().map(Vec::len).sum();
+            headers.push(header("content-length", &length.to_string()));
+        }
+    }
+    if how.connection == Connection::Closed {
+        headers.push(header("connection", "close"));
+    }
+    let out = http::head(rendered.status, &headers);
+    let mut writer = Writer { shared, stream, out, left: most, pause_ms: how.pause_ms, framing };
+    let size = how.chunk_bytes.map_or(usize::MAX, core::num::NonZeroUsize::get);
+    let said = if endless { rendered.again.unwrap_or(usize::MAX) } else { usize::MAX };
+    for piece in rendered.pieces.iter().take(said) {
+        writer.piece(piece, size)?;
+    }
+    if endless {
+        let spaces = vec![b' '; 1024];
+        let last = rendered.again.and_then(|again| rendered.pieces.get(again.checked_sub(1)?));
+        while writer.left > 0 {
+            writer.piece(last.unwrap_or(&spaces), size)?;
+        }
+    }
+    if how.ending == Ending::Whole && framing == Framing::Chunks {
+        writer.out.extend(http::LAST_CHUNK);
+    }
+    writer.flush()?;
+    Ok(if how.ending == Ending::Whole { how.connection } else { Connection::Closed })
+}
+
+/// Collects an answer and writes it.
+struct Writer<'a> {
+    shared: &'a Shared,
+    stream: &'a TcpStream,
+    out: Vec<u8>,
+    /// The bytes of the body that may still be sent.
+    left: usize,
+    pause_ms: u64,
+    framing: Framing,
+}
+
+impl Writer<'_> {
+    /// Sends a piece of the body in chunks of `size` bytes.
+    fn piece(&mut self, piece: &[u8], size: usize) -> io::Result<()> {
+        for chunk in piece.chunks(size) {
+            let chunk = chunk.get(..self.left).unwrap_or(chunk);
+            self.left = self.left.saturating_sub(chunk.len());
+            // A chunk of no bytes would be the last one.
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            match self.framing {
+                Framing::Chunks => http::push_chunk(&mut self.out, chunk),
+                Framing::Length => self.out.extend(chunk),
+            }
+            if self.pause_ms > 0 {
+                self.flush()?;
+                self.shared.pause(self.pause_ms)?;
+            } else if self.out.len() >= WRITE {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut stream = self.stream;
+        stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Credentials: they enter by name, and leave only into the header of a request.
+//!
+//! A [`Secret`] can't be printed or written down. [`find`] looks for secrets in what is about to be
+//! kept.
+
+mod search;
+mod views;
+
+use core::fmt;
+
+/// The shortest secret that is searched for, in bytes: a shorter one would be found everywhere.
+pub const SHORTEST: usize = 16;
+
+/// A credential and the name that it was loaded by.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    name: String,
+    value: String,
+}
+
+impl Secret {
+    /// A credential that was loaded by `name`, such as the name of a variable.
+    #[must_use]
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+
+    /// What it was loaded by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The credential, for the one header that carries it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.value
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// A secret that stands in `text`: as it is, escaped as in JSON, percent-encoded in part or in full,
+/// up to three of these on top of each other, and in base64 (either alphabet, at any place of what
+/// was encoded), alone or below them.
+///
+/// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
+#[must_use]
+pub fn find<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
+    let searched: Vec<&Secret> = secrets.iter().filter(|secret| secret.value.len() >= SHORTEST).collect();
+    if searched.is_empty() {
+        return None;
+    }
+    let search = search::Search::new(searched.iter().map(|secret| secret.value.as_bytes()));
+    let found = views::any(text, &mut |view| search.find(view))?;
+    searched.get(found).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+    use proptest::{collection::vec, prelude::*};
+
+    const KEY: &str = "sk-ant/api03+\"q\\0123456789";
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        let secrets = [
+            Secret::new("SHORT", "fifteen-letters"),
+            Secret::new("ONE", KEY),
+            Secret::new("OTHER", "abcdefghijklmnop"),
+        ];
+        assert_eq!(find(&secrets, text.as_bytes()).map(Secret::name), expected, "{text:?}");
+    }
+
+    #[test]
+    fn forms() {
+        check("", None);
+        check("nothing of the kind", None);
+        check("fifteen-letters", None);
+        check(KEY, Some("ONE"));
+        check("xxabcdefghijklmnopxx", Some("OTHER"));
+        check("abcdefghijklmno", None);
+        check("abcdefghijklmnoq", None);
+        // JSON, also within JSON and with escapes that nobody needs.
+        check(r#"{"a":"sk-ant/api03+\"q\\0123456789"}"#, Some("ONE"));
+        check(r#"{"a":"{\"b\":\"sk-ant/api03+\\\"q\\\\0123456789\"}"}"#, Some("ONE"));
+        check(r#"sk-ant\/api03\u002b\u0022q\u005C0123456789"#, Some("ONE"));
+        check(r"abcdefgh\u0069jklmnop", Some("OTHER"));
+        // Percent-encoded.
+        check("k=sk-ant%2Fapi03%2B%22q%5C0123456789", Some("ONE"));
+        check("k=sk-ant/api03%2b%22q%5c0123456789&x", Some("ONE"));
+        check("%61bcdefghijklmno%70", Some("OTHER"));
+        check("%2561bcdefghijklmnop", Some("OTHER"));
+        check(r#""\u002561bcdefghijklmnop""#, Some("OTHER"));
+        check("100% abcdefgh%zzijklmnop%", None);
+        // Base64, at the start, behind one byte and behind two.
+        for before in ["", "u", "us", "user:"] {
+            for after in ["", "x", "yz", ":rest"] {
+                let text = format!("{before}{KEY}{after}");
+                check(&format!("Basic {}", STANDARD.encode(&text)), Some("ONE"));
+                check(&format!("Basic {}.", URL_SAFE_NO_PAD.encode(&text)), Some("ONE"));
+                check(&STANDARD.encode(&text).replace('/', "\\/").replace('+', "%2B"), Some("ONE"));
+            }
+        }
+        check(&STANDARD.encode("abcdefghijklmn"), None);
+    }
+
+    #[test]
+    fn a_secret_that_looks_encoded_is_found_as_it_is() {
+        let value = r"percent%41and\nline";
+        let secrets = [Secret::new("A", value)];
+        let json = r"percent%41and\\nline";
+        for text in [value, json, "percent%2541and%5Cnline", &STANDARD.encode(value)] {
+            assert!(find(&secrets, text.as_bytes()).is_some(), "{text}");
+        }
+        assert!(find(&secrets, b"percentAand\nline").is_none());
+    }
+
+    #[test]
+    fn ten_megabytes_that_are_almost_the_secret() {
+        let secrets = [Secret::new("A", "a".repeat(40))];
+        let line = format!("{}b%61\\u0061", "a".repeat(39));
+        let mut text = line.repeat(10_000_000 / line.len()).into_bytes();
+        text.extend(b"....");
+        // The escapes join to runs of 41 once they are read, which is a find.
+        assert!(find(&secrets, &text).is_some());
+        let line = format!("{}b", "a".repeat(39));
+        assert!(find(&secrets, &line.repeat(10_000_000 / line.len()).into_bytes()).is_none());
+    }
+
+    #[test]
+    fn nothing_shows_it() {
+        assert_eq!(format!("{:?}", Secret::new("KEY", "value")), "[redacted]");
+    }
+
+    /// Percent-encodes the bytes for which `choices` says so.
+    fn percent(text: &str, choices: &[u8]) -> String {
+        let choices = choices.iter().copied().chain(core::iter::repeat(1));
+        let byte = |(byte, choice): (u8, u8)| match choice {
+            0 if byte.is_ascii() => char::from(byte).to_string(),
+            1 => format!("%{byte:02X}"),
+            _ => format!("%{byte:02x}"),
+        };
+        text.bytes().zip(choices).map(byte).collect()
+    }
+
+    /// Escapes the characters for which `choices` says so, and those that must be.
+    fn json(text: &str, choices: &[u8]) -> String {
+        let choices = choices.iter().copied().chain(core::iter::repeat(1));
+        let mut out = String::new();
+        for (c, choice) in text.chars().zip(choices) {
+            match (c, choice) {
+                ('"' | '\\', 0) => out.extend(['\\', c]),
+                (c, 0) if !c.is_control() => out.push(c),
+                (c, 1) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+                (c, _) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04X}"))),
+            }
+        }
+        out
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        prop_oneof!["[!-~]{16,80}", "[ -~äé日👍]{16,40}", "sk-[A-Za-z0-9_-]{20,100}"]
+    }
+
+    proptest! {
+        #[test]
+        fn an_embedded_secret_is_found(
+            value in value(), before in vec(any::<u8>(), 0..50), after in vec(any::<u8>(), 0..50),
+            choices in vec(0u8..3, 0..80), form in 0usize..8, wrapped in 0usize..3,
+        ) {
+            let inner = [&before[..], value.as_bytes(), &after[..]].concat();
+            let text = match form {
+                0 => value.clone().into_bytes(),
+                1 => percent(&value, &choices).into_bytes(),
+                2 => json(&value, &choices).into_bytes(),
+                3 => json(&percent(&value, &choices), &choices).into_bytes(),
+                4 => STANDARD.encode(&inner).into_bytes(),
+                5 => STANDARD_NO_PAD.encode(&inner).into_bytes(),
+                6 => URL_SAFE.encode(&inner).into_bytes(),
+                _ => URL_SAFE_NO_PAD.encode(&inner).into_bytes(),
+            };
+            let text = match wrapped {
+                1 => json(&String::from_utf8_lossy(&text), &choices).into_bytes(),
+                2 => percent(&String::from_utf8_lossy(&text), &choices).into_bytes(),
+                _ => text,
+            };
+            // A neighbour that is half an escape could swallow the first byte of the secret.
+            let text = [&before[..], b" ", &text, b" ", &after[..]].concat();
+            let secrets = [Secret::new("NO", "0123456789abcdef0123"), Secret::new("KEY", value)];
+            prop_assert_eq!(find(&secrets, &text).map(Secret::name), Some("KEY"));
+        }
+
+        #[test]
+        fn other_text_is_no_find(text in vec(any::<u8>(), 0..400), value in "sk-[A-Za-z0-9]{20,40}") {
+            prop_assert!(find(&[Secret::new("KEY", value)], &text).is_none());
+        }
+
+        #[test]
+        fn all_but_one_byte_is_no_find(value in "[a-z]{16,40}", at in 0usize..16) {
+            let mut text = value.clone().into_bytes();
+            text[at] = b'!';
+            prop_assert!(find(&[Secret::new("KEY", value)], &text).is_none());
+        }
+    }
+}

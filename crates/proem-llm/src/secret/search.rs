@@ -1,0 +1,97 @@
+//! Several needles in one pass, by the shift table of Wu and Manber (*A fast algorithm for
+//! multi-pattern searching*, University of Arizona TR-94-17, 1994).
+//!
+//! A text is read in steps of almost the shortest needle's length, because most pairs of bytes are
+//! in no needle.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// What is looked for.
+pub(super) struct Search {
+    needles: Vec<Needle>,
+    /// The length of the window: the shortest needle's.
+    window: usize,
+    /// By pair of bytes: how far the window may move when the pair stands at its end.
+    shifts: Vec<usize>,
+}
+
+/// A way in which a secret may stand in a text.
+struct Needle {
+    /// Which secret it is.
+    secret: usize,
+    bytes: Vec<u8>,
+}
+
+impl Search {
+    /// A search for secrets of at least two bytes, as they are and in base64.
+    pub(super) fn new<'s>(secrets: impl Iterator<Item = &'s [u8]>) -> Self {
+        let mut needles = Vec::new();
+        for (secret, value) in secrets.enumerate() {
+            needles.push(Needle { secret, bytes: value.to_vec() });
+            for before in 0..3 {
+                let standard = encoded(value, before);
+                let url: Vec<u8> = standard.iter().map(|byte| url_safe(*byte)).collect();
+                if url != standard {
+                    needles.push(Needle { secret, bytes: url });
+                }
+                needles.push(Needle { secret, bytes: standard });
+            }
+        }
+        let window = needles.iter().map(|needle| needle.bytes.len()).min().unwrap_or(0);
+        let furthest = window.saturating_sub(1).max(1);
+        let mut shifts = vec![furthest; 1 << 16];
+        for needle in &needles {
+            for (place, pair) in needle.bytes.windows(2).take(furthest).enumerate() {
+                let &[first, second] = pair else { continue };
+                let shift = window.saturating_sub(place).saturating_sub(2);
+                if let Some(known) = shifts.get_mut(index(first, second)) {
+                    *known = shift.min(*known);
+                }
+            }
+        }
+        Self { needles, window, shifts }
+    }
+
+    /// Which secret stands in `text`.
+    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
+        let mut end = self.window;
+        while let Some(&[first, second]) = end.checked_sub(2).and_then(|pair| text.get(pair..end)) {
+            let shift = self.shifts.get(index(first, second)).copied().unwrap_or(1);
+            if shift > 0 {
+                end = end.saturating_add(shift);
+                continue;
+            }
+            let rest = text.get(end.saturating_sub(self.window)..).unwrap_or_default();
+            if let Some(needle) = self.needles.iter().find(|needle| rest.starts_with(&needle.bytes)) {
+                return Some(needle.secret);
+            }
+            end = end.saturating_add(1);
+        }
+        None
+    }
+}
+
+fn index(first: u8, second: u8) -> usize {
+    usize::from(u16::from_be_bytes([first, second]))
+}
+
+/// The characters of base64 that depend on `value` alone when `before` bytes stand before it, taken
+/// modulo 3: those whose six bits all come from it.
+fn encoded(value: &[u8], before: usize) -> Vec<u8> {
+    let mut bytes = vec![0; before];
+    bytes.extend(value);
+    let text = STANDARD_NO_PAD.encode(&bytes);
+    let first = before.saturating_mul(8).div_ceil(6);
+    let end = bytes.len().saturating_mul(8).div_euclid(6);
+    text.into_bytes().get(first..end).unwrap_or_default().to_vec()
+}
+
+/// The other alphabet: RFC 4648, section 5.
+const fn url_safe(byte: u8) -> u8 {
+    match byte {
+        b'+' => b'-',
+        b'/' => b'_',
+        byte => byte,
+    }
+}

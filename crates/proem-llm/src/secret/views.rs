@@ -1,0 +1,118 @@
+//! A text as it is read: without JSON's escapes and percent-encoding.
+//!
+//! What is no escape stays as it is, so that a text of any kind has its views.
+
+/// How many layers of encoding are taken off.
+const LAYERS: usize = 3;
+
+/// What `look` first finds in the text or in a view of it.
+pub(super) fn any(text: &[u8], look: &mut dyn FnMut(&[u8]) -> Option<usize>) -> Option<usize> {
+    layers(text, LAYERS, look)
+}
+
+fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>) -> Option<usize> {
+    let found = look(text);
+    if found.is_some() || left == 0 {
+        return found;
+    }
+    for view in [json(text), percent(text)].into_iter().flatten() {
+        let found = layers(&view, left.saturating_sub(1), look);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// The text without JSON's escapes; `None` if it has none.
+fn json(text: &[u8]) -> Option<Vec<u8>> {
+    decode(text, b'\\', |rest| match rest {
+        [b'b', ..] => Some((1, vec![8])),
+        [b't', ..] => Some((1, vec![b'\t'])),
+        [b'n', ..] => Some((1, vec![b'\n'])),
+        [b'f', ..] => Some((1, vec![12])),
+        [b'r', ..] => Some((1, vec![b'\r'])),
+        [byte @ (b'"' | b'\\' | b'/'), ..] => Some((1, vec![*byte])),
+        [b'u', ..] => {
+            let first = unit(rest)?;
+            let second = rest.get(5..).and_then(|rest| unit(rest.strip_prefix(b"\\")?));
+            let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
+            let (length, c) = match pair {
+                Some(c) if u32::from(c) > 0xffff => (11, c),
+                _ => (5, char::from_u32(u32::from(first))?),
+            };
+            Some((length, c.to_string().into_bytes()))
+        }
+        _ => None,
+    })
+}
+
+/// The UTF-16 unit of `uXXXX`.
+fn unit(text: &[u8]) -> Option<u16> {
+    match text {
+        [b'u', a, b, c, d, ..] => [a, b, c, d]
+            .into_iter()
+            .try_fold(0, |unit: u16, digit| Some(unit.wrapping_shl(4) | u16::from(hexadecimal(*digit)?))),
+        _ => None,
+    }
+}
+
+/// The text without percent-encoding; `None` if it has none.
+fn percent(text: &[u8]) -> Option<Vec<u8>> {
+    decode(text, b'%', |rest| match rest {
+        [high, low, ..] => Some((2, vec![hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?])),
+        _ => None,
+    })
+}
+
+fn hexadecimal(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// Replaces what follows a `mark` by what `read` makes of it: the bytes that it took and those that
+/// it gives. `None` if nothing was replaced.
+fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<(usize, Vec<u8>)>) -> Option<Vec<u8>> {
+    let mut out: Option<Vec<u8>> = None;
+    let mut rest = text;
+    // What was not copied yet, from its start.
+    let mut kept = text;
+    while let Some(at) = rest.iter().position(|byte| *byte == mark) {
+        let after = rest.get(at.saturating_add(1)..).unwrap_or_default();
+        let Some((length, bytes)) = read(after) else {
+            rest = after;
+            continue;
+        };
+        let before = kept.len().saturating_sub(after.len()).saturating_sub(1);
+        let out = out.get_or_insert_default();
+        out.extend(kept.get(..before).unwrap_or_default());
+        out.extend(bytes);
+        rest = after.get(length..).unwrap_or_default();
+        kept = rest;
+    }
+    let mut out = out?;
+    out.extend(kept);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views() {
+        for (text, as_json, as_percent) in [
+            ("plain", None, None),
+            (r#"a\"b\\c\/d"#, Some(r#"a"b\c/d"#), None),
+            (r"\u0041\ud83d\ude00\u00e9", Some("A😀é"), None),
+            (r"\ud83d \u00g1 \x \", None, None),
+            (r"\ud83d\u0041", Some(r"\ud83dA"), None),
+            ("%41%c3%A9", None, Some("Aé")),
+            ("100% %4 %zz %", None, None),
+            ("%%41", None, Some("%A")),
+            (r"\n%0a", Some("\n%0a"), Some("\\n\n")),
+        ] {
+            assert_eq!(json(text.as_bytes()).as_deref(), as_json.map(str::as_bytes), "{text}");
+            assert_eq!(percent(text.as_bytes()).as_deref(), as_percent.map(str::as_bytes), "{text}");
+        }
+    }
+}

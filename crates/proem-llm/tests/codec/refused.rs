@@ -1,0 +1,123 @@
+//! Answers of another status than 200. Sources: <https://platform.claude.com/docs/en/api/errors>,
+//! <https://developers.openai.com/api/docs/guides/error-codes>.
+
+use proem_engine::providers::Provider;
+use proem_guard::show;
+use proem_llm::codec::{Names, refused};
+use proem_llm::wire::Head;
+use serde_json::json;
+
+/// Checks the kind, the message and what the provider said.
+#[track_caller]
+fn check(status: u16, body: &str, expected: &str) {
+    let headers = vec![("location".to_owned(), "https://login.exämple.com:8443/v2?next=1".to_owned())];
+    let names = Names { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1" };
+    for provider in [Provider::Anthropic, Provider::OpenAi] {
+        let failure = refused(provider, &Head { status, headers: headers.clone() }, body.as_bytes(), &names);
+        assert_eq!(failure.status, Some(status));
+        let said = failure.said.map(|said| format!(" | {}", show::json(&said).as_str().unwrap()));
+        let found = format!("{}: {}{}", failure.kind.as_str(), failure.message, said.unwrap_or_default());
+        assert_eq!(found, expected, "{status} {body}");
+    }
+}
+
+fn anthropic(kind: &str, message: &str) -> String {
+    json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" }).to_string()
+}
+
+fn openai(kind: &str, code: &str, message: &str) -> String {
+    json!({ "error": { "message": message, "type": kind, "param": null, "code": code } }).to_string()
+}
+
+const KEY: &str = "key-refused: provider `mine` refused the key in `MINE_API_KEY`; set it to a valid key";
+const MODEL: &str = "unknown-model: provider `mine` knows no model `m-1`, or this key may not use it; check the model's \
+                     name and `base_url`";
+const LONG: &str = "too-long: the request is longer than model `m-1` reads at provider `mine`; shorten the input";
+const CREDIT: &str = "no-credit: the account at provider `mine` has no credit left; add some or raise its limit";
+const RATE: &str = "rate-limited: provider `mine` limits how much is asked of model `m-1`; wait or ask less at once";
+const SERVER: &str = "server: provider `mine` failed with status 529; try again";
+const BAD: &str = "refused: provider `mine` refused the request with status 400; change what it names";
+
+#[test]
+fn anthropics_errors() {
+    for (status, kind, message, expected) in [
+        (400, "invalid_request_error", "messages: at least one message is required", BAD),
+        (400, "invalid_request_error", "prompt is too long: 212000 tokens > 200000 maximum", LONG),
+        (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", CREDIT),
+        (401, "authentication_error", "invalid x-api-key", KEY),
+        (402, "billing_error", "Payment failed", CREDIT),
+        (403, "permission_error", "Your API key does not have permission", KEY),
+        (404, "not_found_error", "model: m-1", MODEL),
+        (413, "request_too_large", "Request exceeds the maximum size", LONG),
+        (429, "rate_limit_error", "This request would exceed your rate limit", RATE),
+        (529, "overloaded_error", "Overloaded", SERVER),
+    ] {
+        check(status, &anthropic(kind, message), &format!("{expected} | {message}"));
+    }
+}
+
+#[test]
+fn openais_errors() {
+    for (status, kind, code, message, expected) in [
+        (400, "invalid_request_error", "unsupported_value", "Unsupported value: 'temperature'", BAD),
+        (400, "invalid_request_error", "context_length_exceeded", "Too many tokens", LONG),
+        (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: sk-…", KEY),
+        (403, "invalid_request_error", "model_not_found", "Project has no access to model m-1", MODEL),
+        (404, "invalid_request_error", "model_not_found", "The model m-1 does not exist", MODEL),
+        (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota", CREDIT),
+        (429, "tokens", "rate_limit_exceeded", "Rate limit reached for m-1", RATE),
+    ] {
+        check(status, &openai(kind, code, message), &format!("{expected} | {message}"));
+    }
+}
+
+#[test]
+fn other_servers_errors() {
+    // vLLM, llama.cpp, Ollama, FastAPI, OpenRouter.
+    let long = "This model's maximum context length is 4096 tokens.";
+    check(
+        400,
+        &json!({ "object": "error", "message": long, "type": "BadRequestError", "code": 400 }).to_string(),
+        &format!("{LONG} | {long}"),
+    );
+    let llama = json!({ "error": { "code": 400, "message": "too big", "type": "exceed_context_size_error" } });
+    check(400, &llama.to_string(), &format!("{LONG} | too big"));
+    check(404, r#"{"error": "model 'm-1' not found"}"#, &format!("{MODEL} | model 'm-1' not found"));
+    check(400, r#"{"detail": "no"}"#, &format!("{BAD} | no"));
+    check(
+        402,
+        r#"{"error": {"code": 402, "message": "Insufficient credits"}}"#,
+        &format!("{CREDIT} | Insufficient credits"),
+    );
+}
+
+#[test]
+fn statuses_without_words() {
+    check(401, "", KEY);
+    check(404, "<html>Not found</html>", &format!("{MODEL} | <html>Not found</html>"));
+    check(408, "{}", "timed-out: provider `mine` gave up on the request with status 408; try again | {}");
+    check(422, "[]", "refused: provider `mine` refused the request with status 422; change what it names | []");
+    check(
+        301,
+        "",
+        "redirected: provider `mine` sent us to `login.xn--exmple-cua.com`; if that is right, set `base_url`",
+    );
+    check(418, "", "server: provider `mine` answered with status 418; check `base_url`");
+    check(204, "", "server: provider `mine` answered with status 204; check `base_url`");
+    check(503, "busy", "server: provider `mine` failed with status 503; try again | busy");
+}
+
+#[test]
+fn a_provider_says_little_and_is_not_trusted() {
+    let names = Names { endpoint: "mine", variable: None, model: "m-1" };
+    let head = Head { status: 403, headers: Vec::new() };
+    for body in ["é".repeat(400).into_bytes(), openai("", "", &"é".repeat(400)).into_bytes(), vec![0xFF; 9_000]] {
+        let failure = refused(Provider::OpenAi, &head, &body, &names);
+        let said = failure.said.unwrap();
+        assert!((1..=500).contains(&said.len()) && !said.label().is_trusted(), "{}", said.len());
+        assert_eq!(failure.message, "provider `mine` wants a key; configure the variable that holds it");
+    }
+    let head = Head { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
+    let failure = refused(Provider::OpenAi, &head, b"", &names);
+    assert_eq!(failure.message, "provider `mine` sent us elsewhere with status 302; check `base_url`");
+}

@@ -1,0 +1,104 @@
+//! Calls of models as effects.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use proem_engine::cache::plan_request;
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::providers::Model;
+use proem_engine::run::{Effect, EffectId, Performed};
+use proem_llm::caller::{Call, Caller, Sent};
+use proem_llm::projection::Dropped;
+use proem_llm::wire::Slot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::Perform;
+
+/// A model and the endpoint that serves it.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// The model.
+    pub model: Model,
+    /// The endpoint's name in configuration.
+    pub endpoint: String,
+}
+
+/// The models that may be called, by the name that requests give.
+pub type Directory = BTreeMap<String, Served>;
+
+/// What a call took on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Which effect it was.
+    pub effect: EffectId,
+    /// Every attempt.
+    pub attempts: Vec<Sent>,
+    /// What the provider did not get.
+    pub dropped: Vec<Dropped>,
+    /// How long it took in all, waiting included.
+    pub took: Duration,
+}
+
+/// Performs the calls of one run.
+#[derive(Debug)]
+pub struct Calls<'c> {
+    caller: &'c Caller,
+    directory: &'c Directory,
+    /// The run's place among those of one command, from 1.
+    run: u32,
+    /// When the run is over, whatever is still to be done.
+    end: Option<Instant>,
+    made: Mutex<Vec<Made>>,
+}
+
+impl<'c> Calls<'c> {
+    /// The calls of the run with that place among those of one command, from 1.
+    #[must_use]
+    pub const fn new(caller: &'c Caller, directory: &'c Directory, run: u32) -> Self {
+        Self { caller, directory, run, end: None, made: Mutex::new(Vec::new()) }
+    }
+
+    /// The same for a run that is over at `end`: no wait is begun that would last longer.
+    #[must_use]
+    pub const fn before(mut self, end: Instant) -> Self {
+        self.end = Some(end);
+        self
+    }
+
+    /// What went over the wire, in the order of the effects.
+    #[must_use]
+    pub fn into_made(self) -> Vec<Made> {
+        let mut made = self.made.into_inner().unwrap_or_else(PoisonError::into_inner);
+        made.sort_by_key(|made| made.effect);
+        made
+    }
+}
+
+impl Perform for Calls<'_> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+        let Effect::Call { request } = effect else {
+            let failure = Failure::new(FailureKind::Refused, "this effect is not performed here");
+            return Performed::Failed { failure };
+        };
+        let Some(served) = self.directory.get(&request.model) else {
+            let problem = format!("no endpoint serves `{}`; choose --model or --provider", request.model);
+            return Performed::Failed { failure: Failure::new(FailureKind::UnknownModel, problem) };
+        };
+        let plan = plan_request(request, &served.model, served.model.counter().as_ref());
+        let slot = Slot { run: self.run, effect: id.0 };
+        let call = Call { endpoint: &served.endpoint, request, model: &served.model, plan: &plan, slot };
+        let began = Instant::now();
+        let called = match self.end {
+            Some(end) => self.caller.call_before(end, &call, stop).await,
+            None => self.caller.call(&call, stop).await,
+        };
+        let made = Made { effect: id, attempts: called.attempts, dropped: called.dropped, took: began.elapsed() };
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+        match called.result {
+            Ok(response) => Performed::Response { response: Box::new(response) },
+            Err(failure) => Performed::Failed { failure },
+        }
+    }
+}

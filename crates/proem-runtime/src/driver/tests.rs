@@ -1,0 +1,191 @@
+use std::sync::Mutex;
+
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::{Error, ErrorKind};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::*;
+
+/// A machine that asks for as many effects as its script says, waits, asks, and keeps what came.
+#[derive(Debug, Clone)]
+struct Scripted {
+    script: Vec<Stage>,
+    seen: Vec<String>,
+    effects: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Do(u32),
+    Wait(i64),
+    Ask,
+}
+
+impl Scripted {
+    fn new(script: &[Stage]) -> Self {
+        Self { script: script.iter().rev().copied().collect(), seen: Vec::new(), effects: 0 }
+    }
+}
+
+fn a_call() -> Effect {
+    let assembly = proem_engine::assembly::Assembly {
+        prompt: proem_engine::assembly::PromptId {
+            agent: "a".into(),
+            name: "b".into(),
+            version: "1.0.0".into(),
+            closure: String::new(),
+        },
+        sections: Vec::new(),
+        boundaries: Vec::new(),
+        output_tokens: 1,
+    };
+    Effect::Call {
+        request: Box::new(proem_engine::call::Request {
+            model: "m".into(),
+            assembly,
+            answer: proem_engine::call::Answering::Text,
+            temperature_percent: None,
+            delivery: proem_engine::call::Arrival::Whole,
+        }),
+    }
+}
+
+impl Machine for Scripted {
+    type Outcome = Vec<String>;
+
+    fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error> {
+        match event.what {
+            What::Performed { results } => {
+                for (id, performed) in results {
+                    let Performed::Failed { failure } = performed else { continue };
+                    self.seen.push(format!("{}:{}", id.0, failure.message));
+                }
+            }
+            What::Cancelled { why } => {
+                self.seen.push(format!("{why:?}"));
+                return Ok(Step::Done(self.seen.clone()));
+            }
+            What::Woken => self.seen.push("woken".into()),
+            What::Started => self.seen.push("started".into()),
+            What::Answered { .. } => return Err(Error::new(ErrorKind::OutOfStep, "nothing was asked")),
+        }
+        Ok(match self.script.pop() {
+            None => Step::Done(self.seen.clone()),
+            Some(Stage::Do(count)) => {
+                let first = self.effects;
+                self.effects += count;
+                Step::Do((first..self.effects).map(|id| (EffectId(id), a_call())).collect())
+            }
+            Some(Stage::Wait(millis)) => Step::Wait { until: Time(event.now.0 + millis) },
+            Some(Stage::Ask) => Step::Ask(vec![Question { text: "go on?".into(), options: vec!["yes".into()] }]),
+        })
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(json!(self.seen))
+    }
+}
+
+/// A world where each effect takes as long as it is told, by its id.
+#[derive(Debug, Default)]
+struct Delayed {
+    millis: Vec<u64>,
+    done: Mutex<Vec<u32>>,
+}
+
+impl Perform for Delayed {
+    async fn perform(&self, id: EffectId, _: &Effect, stop: &CancellationToken) -> Performed {
+        let millis = self.millis.get(id.0 as usize).copied().unwrap_or(0);
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(Duration::from_millis(millis)) => {}
+        }
+        self.done.lock().unwrap().push(id.0);
+        Performed::Failed { failure: Failure::new(FailureKind::Server, format!("effect {}", id.0)) }
+    }
+}
+
+/// Runs on a clock that jumps as soon as all wait.
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(work)
+}
+
+fn bounds(time: Option<Duration>) -> Bounds {
+    Bounds { stop: CancellationToken::new(), time }
+}
+
+/// What a machine ended with.
+fn done(driven: Driven<Vec<String>>) -> Vec<String> {
+    match driven.reached {
+        Reached::Done(seen) => seen,
+        Reached::Asked(questions) => panic!("it asked {questions:?}"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn completions_in_any_order_give_the_same_run(delays in proptest::collection::vec(0u64..1000, 6)) {
+        let script = [Stage::Do(3), Stage::Wait(5), Stage::Do(2), Stage::Do(1)];
+        let world = Delayed { millis: delays, ..Delayed::default() };
+        let seen = run(drive(&mut Scripted::new(&script), What::Started, &world, &bounds(None))).unwrap();
+        let expected = ["started", "0:effect 0", "1:effect 1", "2:effect 2", "woken", "3:effect 3", "4:effect 4", "5:effect 5"];
+        prop_assert_eq!(done(seen), expected);
+    }
+
+    #[test]
+    fn a_transcript_replays_to_the_same_end(delays in proptest::collection::vec(0u64..1000, 6)) {
+        let script = [Stage::Do(3), Stage::Wait(5), Stage::Do(2)];
+        let world = Delayed { millis: delays, ..Delayed::default() };
+        let driven = run(drive(&mut Scripted::new(&script), What::Started, &world, &bounds(None))).unwrap();
+        let mut again = Scripted::new(&script);
+        let mut last = None;
+        for event in driven.transcript.clone() {
+            // What is written down and read back is the same event.
+            let written = serde_json::to_value(&event).unwrap();
+            let read: Event = serde_json::from_value(written).unwrap();
+            prop_assert_eq!(&read, &event);
+            last = Some(again.step(read).unwrap());
+        }
+        prop_assert_eq!(last, Some(Step::Done(done(driven))));
+    }
+}
+
+#[test]
+fn effects_of_one_step_are_performed_together() {
+    let world = Delayed { millis: vec![300, 200, 100], ..Delayed::default() };
+    run(drive(&mut Scripted::new(&[Stage::Do(3)]), What::Started, &world, &bounds(None))).unwrap();
+    assert_eq!(*world.done.lock().unwrap(), [2, 1, 0]);
+}
+
+#[test]
+fn the_deadline_ends_a_run_that_is_told_once() {
+    let world = Delayed { millis: vec![10_000], ..Delayed::default() };
+    let limited = bounds(Some(Duration::from_millis(50)));
+    let driven = run(drive(&mut Scripted::new(&[Stage::Do(1)]), What::Started, &world, &limited)).unwrap();
+    assert_eq!(done(driven), ["started", "Deadline"]);
+    let driven = run(drive(&mut Scripted::new(&[Stage::Wait(90_000)]), What::Started, &world, &limited)).unwrap();
+    assert_eq!(done(driven), ["started", "Deadline"]);
+}
+
+#[test]
+fn a_caller_who_gives_up_is_heard() {
+    let world = Delayed { millis: vec![10_000], ..Delayed::default() };
+    let limits = bounds(None);
+    let stop = limits.stop.clone();
+    let driven = run(async {
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            stop.cancel();
+        });
+        drive(&mut Scripted::new(&[Stage::Do(1)]), What::Started, &world, &limits).await
+    });
+    assert_eq!(done(driven.unwrap()), ["started", "Asked"]);
+}
+
+#[test]
+fn questions_go_to_the_caller() {
+    let driven =
+        run(drive(&mut Scripted::new(&[Stage::Ask]), What::Started, &Delayed::default(), &bounds(None))).unwrap();
+    assert!(matches!(driven.reached, Reached::Asked(questions) if questions[0].text == "go on?"));
+}

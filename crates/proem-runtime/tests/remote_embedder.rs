@@ -1,0 +1,268 @@
+//! A server of embeddings as an embedder, over real sockets of this machine.
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
+
+use proem_engine::embedding::{Embedder as _, ModelId, embed};
+use proem_engine::providers::Provider;
+use proem_engine::{Error, ErrorKind};
+use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_llm::scripted::{Ending, Fault, How, Reply, Say, Script, Server, Vectors};
+use proem_llm::secret::Secret;
+use proem_runtime::remote_embedder::{Limits, MAX_TEXTS, RemoteEmbedder};
+
+fn endpoint(base_url: &str) -> Endpoint {
+    let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };
+    let (name, base_url) = ("local".to_owned(), base_url.to_owned());
+    Endpoint { name, provider: Provider::OpenAi, base_url, key: Key::None, limits }
+}
+
+fn embedder(endpoint: Endpoint) -> RemoteEmbedder {
+    RemoteEmbedder::new(endpoint, "small", Some(8), Limits::default()).unwrap()
+}
+
+fn vectors(fault: Fault) -> Reply {
+    Reply::embeddings(Vectors { dimensions: 8, given: None, fault })
+}
+
+fn start(reply: Reply) -> Server {
+    Server::start(Script::of(vec![reply])).unwrap()
+}
+
+/// The failure of embedding two texts, with the server's address blanked.
+#[track_caller]
+fn fails(server: &Server, embedder: &RemoteEmbedder, kind: ErrorKind, expected: &str) {
+    let error = embed(embedder, &["one", "two"]).unwrap_err();
+    let text = error.to_string().replace(&server.address().to_string(), "HOST");
+    let text = text.replace("embedding with `small` at provider `local`: ", "");
+    assert_eq!((text.as_str(), error.kind()), (expected, kind));
+}
+
+/// The same for an answer of that kind.
+#[track_caller]
+fn check(reply: Reply, kind: ErrorKind, expected: &str) {
+    let server = start(reply);
+    fails(&server, &embedder(endpoint(&server.base_url())), kind, expected);
+}
+
+#[test]
+fn each_text_has_its_vector_and_silent_ones_have_none() {
+    for fault in [Fault::None, Fault::Reversed] {
+        let server = start(vectors(fault));
+        let embedder = embedder(endpoint(&server.base_url()));
+        let all = embed(&embedder, &["a b", "", "c", " \n", "a b"]).unwrap();
+        let known: Vec<bool> = all.iter().map(Option::is_some).collect();
+        assert_eq!(known, [true, false, true, false, true]);
+        assert_eq!(all[0], all[4]);
+        assert_ne!(all[0], all[2]);
+        assert_eq!(server.requests()[0].json().unwrap()["input"], serde_json::json!(["a b", "c", "a b"]));
+        assert_eq!(embed(&embedder, &["", "\t"]).unwrap(), [None, None]);
+        assert_eq!((embedder.requests(), server.requests().len()), (1, 1));
+    }
+}
+
+#[test]
+fn many_texts_are_several_requests_in_order() {
+    let server = start(vectors(Fault::None));
+    let embedder = embedder(endpoint(&server.base_url()));
+    let texts: Vec<String> = (0..500).map(|number| format!("text {number}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let all = embed(&embedder, &texts).unwrap();
+    let sizes: Vec<usize> =
+        server.requests().iter().map(|request| request.json().unwrap()["input"].as_array().unwrap().len()).collect();
+    assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().max().copied()), (500, Some(MAX_TEXTS)));
+    for (text, vector) in texts.iter().zip(&all).step_by(83) {
+        assert_eq!(&embed(&embedder, &[text]).unwrap()[0], vector, "{text}");
+    }
+}
+
+#[test]
+fn a_request_is_as_small_as_its_answer_must_be() {
+    let server = start(vectors(Fault::None));
+    let mut endpoint = endpoint(&server.base_url());
+    endpoint.limits.answer_bytes = 1_000;
+    let embedder = RemoteEmbedder::new(endpoint, "small", Some(8), Limits::default()).unwrap();
+    embed(&embedder, &["a", "b", "c", "d"]).unwrap();
+    assert_eq!(server.requests().len(), 2, "three vectors of eight numbers fit into an answer");
+}
+
+#[test]
+fn a_long_text_is_cut_between_two_characters() {
+    let server = start(vectors(Fault::None));
+    let limits = Limits { text_bytes: NonZeroUsize::new(5).unwrap(), ..Limits::default() };
+    let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, limits).unwrap();
+    embed(&embedder, &["éééé"]).unwrap();
+    assert_eq!(server.requests()[0].json().unwrap()["input"][0], "éé");
+}
+
+#[test]
+fn useless_answers() {
+    let invalid = ErrorKind::InvalidVector;
+    let finite = "vector 1 holds what is no finite number; check the server";
+    check(vectors(Fault::NotANumber), invalid, "a vector holds what is no finite number; check the server");
+    let null = br#"{"data":[{"embedding":[1,2,3,4,5,6,7,8]},{"embedding":[null,2,3,4,5,6,7,8]}]}"#.to_vec();
+    check(Reply::raw(200, null), invalid, finite);
+    let dimension = "vector 1 has 9 numbers where 8 are expected; check the model and `dimensions`";
+    check(vectors(Fault::OtherDimension), invalid, dimension);
+    check(vectors(Fault::TooFew), invalid, "1 vectors came for 2 texts; check the model");
+    check(vectors(Fault::Twice), invalid, "3 vectors came for 2 texts; check the model");
+    let page = "the answer is a web page and no JSON; check `base_url`";
+    check(Reply::raw(200, "<!doctype html>"), invalid, page);
+}
+
+#[test]
+fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
+    let given = |vector: Vec<f32>| {
+        Reply::embeddings(Vectors { dimensions: 8, given: Some(vec![vector.clone(), vector]), fault: Fault::None })
+    };
+    let server = start(given(vec![0.0; 8]));
+    let error = embed(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
+    assert!(error.to_string().ends_with("gave a vector of no length"), "{error}");
+    let server = start(given(vec![1.0; 5_000]));
+    let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, Limits::default()).unwrap();
+    let expected = "its vectors have 5000 numbers, and at most 4096 are read; set `dimensions` under `[embedding]`, or \
+                    choose another model";
+    fails(&server, &any, ErrorKind::InvalidVector, expected);
+}
+
+#[test]
+fn servers_that_refuse() {
+    let embedding = ErrorKind::Embedding;
+    let moved = Reply::raw(307, "").header("location", "https://evil.example/v1/embeddings");
+    let expected = "provider `local` sent us to `evil.example`; if that is right, set `base_url`";
+    check(moved, embedding, expected);
+    let too_long = r#"{"error":{"message":"maximum context length is 512 tokens","code":"context_length_exceeded"}}"#;
+    let expected = "a text is longer than the model reads; lower `text_bytes` under `[embedding]`, which is 8000";
+    check(Reply::raw(400, too_long), embedding, expected);
+    let refused = r#"{"error":{"message":"this model has no dimensions","type":"invalid_request_error"}}"#;
+    let expected = "provider `local` refused the request with status 400; change what it names; not every model can \
+                    give vectors of 8 numbers: leave `dimensions` out if this can't";
+    check(Reply::raw(400, refused), embedding, expected);
+    let unknown = "provider `local` knows no model `small`, or this key may not use it; check the model's name and \
+                   `base_url`";
+    check(Reply::raw(404, "{}"), embedding, unknown);
+}
+
+#[test]
+fn an_answer_of_ten_megabytes_is_not_read() {
+    let reply = Reply::raw(200, format!("{{\"data\":[{}", " ".repeat(10_000_000)));
+    let expected = "the answer is longer than 4194304 bytes; raise `providers.local.answer_bytes`, or set `dimensions` \
+                    under `[embedding]`";
+    check(reply, ErrorKind::Embedding, expected);
+}
+
+#[test]
+fn a_wrong_key_is_named_by_its_variable() {
+    let server = Server::start(Script::embeddings(8).with_key("sk-right")).unwrap();
+    let keyed = |key: Key| embedder(Endpoint { key, ..endpoint(&server.base_url()) });
+    let variable = || "LOCAL_KEY".to_owned();
+    let wrong = Key::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-wrong") };
+    let expected = "provider `local` refused the key in `LOCAL_KEY`; set it to a valid key";
+    fails(&server, &keyed(wrong), ErrorKind::Embedding, expected);
+    let missing = keyed(Key::Missing { variable: variable() });
+    fails(&server, &missing, ErrorKind::Embedding, "no key for provider `local`; set LOCAL_KEY");
+    assert_eq!((missing.requests(), server.requests().len()), (0, 1));
+    let right = Key::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-right") };
+    assert!(embed(&keyed(right), &["one"]).is_ok());
+}
+
+#[test]
+fn nobody_listens() {
+    let server = start(vectors(Fault::None));
+    let (address, base_url) = (server.address().to_string(), server.base_url());
+    drop(server);
+    let error = embed(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
+    let expected = format!(
+        "embedding with `small` at provider `local`: nobody listens at `{address}`; start the server or check \
+         `providers.local.base_url`; gave up after 1 attempt"
+    );
+    assert_eq!((error.to_string(), error.kind()), (expected, ErrorKind::Embedding));
+}
+
+#[test]
+fn what_fails_for_a_moment_is_asked_again() {
+    let server = Server::start(Script::of(vec![Reply::raw(500, ""), vectors(Fault::None)])).unwrap();
+    let mut endpoint = endpoint(&server.base_url());
+    endpoint.limits.attempts = NonZeroU32::new(2).unwrap();
+    let embedder = embedder(endpoint);
+    assert!(embed(&embedder, &["one"]).is_ok());
+    assert_eq!(embedder.requests(), 2);
+}
+
+#[test]
+fn time_is_up_whatever_the_endpoint_allows() {
+    let say = Say::Embeddings(Vectors { dimensions: 8, given: None, fault: Fault::None });
+    let server = start(Reply { say, how: How { delay_ms: 60_000, ..How::default() } });
+    let limits = Limits { all: Duration::from_millis(100), ..Limits::default() };
+    let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", Some(8), limits).unwrap();
+    let expected = "the vectors were not there within 0.1 s; raise `seconds` under `[embedding]`, or choose a faster \
+                    server";
+    fails(&server, &embedder, ErrorKind::Embedding, expected);
+}
+
+#[test]
+fn an_answer_that_never_ends_is_left() {
+    let say = Say::Embeddings(Vectors { dimensions: 8, given: None, fault: Fault::None });
+    let how = How { ending: Ending::Endless(usize::MAX), ..How::default() };
+    check(
+        Reply { say, how },
+        ErrorKind::Embedding,
+        "the answer is longer than 4194304 bytes; raise `providers.local.answer_bytes`, or set `dimensions` under \
+         `[embedding]`",
+    );
+}
+
+#[test]
+fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
+    for (reply, requests) in [(Reply::raw(401, ""), 1), (vectors(Fault::NotANumber), 3)] {
+        let server = start(reply);
+        let embedder = embedder(endpoint(&server.base_url()));
+        let errors: Vec<Error> = (0..3).map(|_| embed(&embedder, &["one"]).unwrap_err()).collect();
+        assert!(errors.iter().all(|error| *error == errors[0]));
+        assert_eq!(server.requests().len(), requests);
+    }
+}
+
+#[test]
+fn ids_follow_address_model_and_dimensions() {
+    let id = |base_url: &str, model: &str, dimensions: Option<u32>| {
+        let embedder = RemoteEmbedder::new(endpoint(base_url), model, dimensions, Limits::default()).unwrap();
+        embedder.model().to_string()
+    };
+    let first = id("https://host.example/v1", "small", Some(8));
+    assert!(first.starts_with("host.example/small@8#"), "{first}");
+    assert_eq!(first, id("https://host.example/v1/", "small", Some(8)));
+    let long = "m".repeat(300);
+    let all = [
+        id("https://host.example/v2", "small", Some(8)),
+        id("http://host.example/v1", "small", Some(8)),
+        id("https://host.example/v1", "small", None),
+        id("https://host.example/v1", "Small", Some(8)),
+        id(&format!("https://{}.example/v1", "h.".repeat(100)), &long, Some(u32::MAX)),
+        id("https://host.example/v1", &format!("{long}x"), Some(8)),
+        id("https://host.example/v1", "größer als `so`", Some(8)),
+    ];
+    assert!(all.iter().all(|other| *other != first && ModelId::new(other).is_ok()), "{all:?}");
+}
+
+#[test]
+fn what_can_never_work_is_no_embedder() {
+    let fails = |endpoint: Endpoint, expected: &str| {
+        let error = RemoteEmbedder::new(endpoint, "small", None, Limits::default()).unwrap_err().to_string();
+        assert_eq!(error, format!("embedding with `small` at provider `local`: {expected}"));
+    };
+    let expected = "its protocol has no embeddings; choose a provider of protocol `openai`";
+    fails(Endpoint { provider: Provider::Anthropic, ..endpoint("https://host/v1") }, expected);
+    fails(endpoint("host"), "`providers.local.base_url` is no address; write it as `https://HOST/PATH`");
+}
+
+#[test]
+fn it_may_be_asked_and_dropped_within_an_asynchronous_runtime() {
+    let server = start(vectors(Fault::None));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let embedder = embedder(endpoint(&server.base_url()));
+        assert!(embed(&embedder, &["one"]).is_ok());
+    });
+}

@@ -1,0 +1,44 @@
+//! Whatever a model sends: it is read or refused, what is listed is bounded and stands in the text,
+//! and the canonical text of a value that was read is read as that value.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use proem_engine::contract::Contract;
+use proem_engine::decode::{MAX_REPAIRS, decode};
+use serde_json::Value as Json;
+
+static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
+    let schema = serde_json::from_str(include_str!("decode.json")).expect("a schema");
+    Contract::bounded("answer", "", schema).expect("a contract").0
+});
+
+fuzz_target!(|text: &str| {
+    let Ok(decoded) = decode(text, &CONTRACT) else { return };
+    assert!(decoded.repairs.len() <= MAX_REPAIRS + 1);
+    for repair in &decoded.repairs {
+        assert!(text.get(repair.span.start..repair.span.end).is_some(), "{repair:?}");
+    }
+    let canonical = decoded.value.to_string();
+    // An escape such as `\u0001` is six times as long as the character.
+    assert!(canonical.len() <= 6 * text.len() + 16, "{canonical}");
+    let again = decode(&canonical, &CONTRACT).expect("a value");
+    assert!(is_same(&again.value, &decoded.value), "{} after {canonical}", again.value);
+});
+
+/// Whether two values are the same, but for the last digit of a float that `serde_json` reads.
+fn is_same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) if a.is_f64() && b.is_f64() => {
+            let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
+            (a - b).abs() <= 1e-12 * a.abs()
+        }
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && is_same(a.1, b.1))
+        }
+        (a, b) => a == b,
+    }
+}
