@@ -33,8 +33,11 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
 }
 
 /// A runtime for calls, and a token that Ctrl-C cancels.
+///
+/// The runs themselves stay on this thread; a second one moves the bytes.
 fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|e| Failure::outside(format!("could not start the runtime for network calls: {e}")))?;

@@ -382,7 +382,7 @@ fn ctrl_c_keeps_what_was_answered() {
     while server.requests().len() < 4 {
         std::thread::yield_now();
     }
-    let signal = fixture.command("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let signal = fixture.command("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(signal.success());
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();

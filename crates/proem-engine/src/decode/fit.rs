@@ -204,7 +204,8 @@ impl<'a> Fit<'a> {
         }
         self.looks = self.looks.saturating_sub(text.len() / BYTES_PER_LOOK);
         let mut reader = Reader::new(text, span);
-        let tree = reader.tree().ok().filter(|_| reader.is_at_end())?;
+        // A text that was closed is whole; one that holds half a value holds something else.
+        let tree = reader.tree().ok().filter(|_| !reader.is_cut() && reader.is_at_end())?;
         let mut inner = Fit {
             text,
             tree: &tree,

@@ -68,6 +68,11 @@ impl<'t> Reader<'t> {
         Ok(Tree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
     }
 
+    /// Whether the text ended inside of what was read.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.cut.is_some()
+    }
+
     /// Whether nothing but white space and comments is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.space();

@@ -182,11 +182,10 @@ fn connection(shared: &Shared, stream: &Arc<TcpStream>) -> io::Result<()> {
         if !matches!(how.ending, Ending::ResetAfter(_)) {
             requests.finish(&request)?;
         }
-        let next = send(shared, stream, &rendered, &how);
+        let next = send((shared, answering), stream, &rendered, &how);
         if next.is_err() && !shared.is_stopping() {
             shared.abandoned.fetch_add(1, Ordering::SeqCst);
         }
-        drop(answering);
         let asked = request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         if next? == Connection::Closed || asked {
             break;
@@ -213,10 +212,19 @@ impl Drop for Answering<'_> {
 }
 
 /// Sends an answer; an error if the client doesn't take it.
-fn send(shared: &Shared, stream: &TcpStream, rendered: &Rendered, how: &How) -> io::Result<Connection> {
+///
+/// One that goes out at once counts as given before its last byte is: the client may ask again before
+/// this thread goes on.
+fn send(
+    (shared, answering): (&Shared, Answering<'_>),
+    stream: &TcpStream,
+    rendered: &Rendered,
+    how: &How,
+) -> io::Result<Connection> {
     if how.delay_ms > 0 {
         shared.pause(how.delay_ms)?;
     }
+    let _answering = if how.pause_ms > 0 { Some(answering) } else { None };
     let (most, endless) = match how.ending {
         Ending::Whole => (usize::MAX, false),
         Ending::ResetAfter(0) => return Ok(Connection::Closed),

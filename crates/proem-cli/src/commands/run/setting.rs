@@ -69,9 +69,13 @@ impl Setting {
         if let Some(concurrency) = args.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
         }
+        // The tokeniser's table takes as long to load as all the rest; meanwhile the guard is made.
+        let model = asked.model.clone();
+        let tokeniser = std::thread::spawn(move || model.counter().count("a"));
         let guarding = Guarding::load(places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
         let (wire, replayer) = wire(args, &asked)?;
+        tokeniser.join().map_err(|_| Failure::bug("the tokeniser can't be loaded", "its thread panicked"))?;
         let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
         Ok(Self {
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
@@ -109,6 +113,8 @@ impl Setting {
 
     /// Asks with these inputs; `run` is the run's place among those of the command, from 1.
     pub(super) async fn ask(&self, inputs: &Json, run: u32, stop: &CancellationToken) -> Result<Ran, Failure> {
+        // Connections that are done go back to their pool before a new one is asked for.
+        tokio::task::yield_now().await;
         let prepared = self.prepare(inputs)?;
         let Some(caller) = &self.caller else {
             return Err(Failure::bug("nothing is sent", "a dry run was asked to send"));
