@@ -1,5 +1,6 @@
 //! Whatever a model sends: it is read or refused, what is listed is bounded and stands in the text,
-//! and the canonical text of a value that was read is read as that value.
+//! and the canonical text of a value that was read is read as that value, unless its own text ended
+//! inside of it: what was cut is never taken for another type.
 
 #![no_main]
 
@@ -7,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use proem_engine::contract::Contract;
-use proem_engine::decode::{MAX_REPAIRS, decode};
+use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode};
 use serde_json::Value as Json;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
@@ -24,6 +25,9 @@ fuzz_target!(|text: &str| {
     let canonical = decoded.value.to_string();
     // An escape such as `\u0001` is six times as long as the character.
     assert!(canonical.len() <= 6 * text.len() + 16, "{canonical}");
+    if decoded.repairs.iter().any(|repair| matches!(repair.kind, RepairKind::OpenEnd | RepairKind::More)) {
+        return;
+    }
     let again = decode(&canonical, &CONTRACT).expect("a value");
     assert!(is_same(&again.value, &decoded.value), "{} after {canonical}", again.value);
 });

@@ -43,7 +43,7 @@ fn request(answer: Answering) -> Request {
         assembly: Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 1 },
         answer,
         temperature_percent: None,
-        delivery: Arrival::Streamed,
+        arrival: Arrival::Streamed,
     }
 }
 

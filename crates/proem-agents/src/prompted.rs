@@ -91,7 +91,8 @@ pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>, counter: &dyn TokenCounte
     }
     let answer = ask.contract.map_or(Answering::Text, |contract| Answering::Value { tool: contract.tool().clone() });
     let model = ask.model.name.clone();
-    let request = Request { model, assembly, answer, temperature_percent: None, delivery: ask.arrival };
+    let temperature_percent = ask.prompt.file.header.temperature_percent;
+    let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
     let plan = plan_request(&request, ask.model, counter);
     Ok(Prepared { request, report, plan, noted })
 }

@@ -30,7 +30,7 @@ pub struct Request {
     /// How freely it chooses words, in hundredths; `None` leaves it to the provider.
     pub temperature_percent: Option<u16>,
     /// Whether the answer comes in pieces, so that it can be stopped.
-    pub delivery: Arrival,
+    pub arrival: Arrival,
 }
 
 impl Request {

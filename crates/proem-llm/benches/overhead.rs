@@ -108,7 +108,7 @@ fn call(large: &Large, counts: &mut Counts<'_>, model: &Model, contract: &Contra
         assembly,
         answer: answering,
         temperature_percent: None,
-        delivery: Arrival::Streamed,
+        arrival: Arrival::Streamed,
     };
     let plan = plan_request(&request, model, &OpenAi::O200k);
     let encoded = encode(&request, model, &plan).unwrap();

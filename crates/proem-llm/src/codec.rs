@@ -64,7 +64,7 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
             return Err(Error::NoSuchTool);
         }
     }
-    if request.delivery == Arrival::Streamed {
+    if request.arrival == Arrival::Streamed {
         draft.set("stream", json!(true));
     }
     let (path, mut headers) = match model.provider() {

@@ -50,7 +50,7 @@ impl Asking {
             assembly,
             answer: Answering::Text,
             temperature_percent: None,
-            delivery: Arrival::Whole,
+            arrival: Arrival::Whole,
         };
         Self { endpoint, request, model: sample::model(name), plan, slot: Slot { run: 1, effect: 0 } }
     }
@@ -61,7 +61,7 @@ impl Asking {
     }
 
     pub(crate) fn streamed(mut self) -> Self {
-        self.request.delivery = Arrival::Streamed;
+        self.request.arrival = Arrival::Streamed;
         self
     }
 

@@ -148,7 +148,9 @@ fn json_tells_everything_and_keeps_to_its_schema() {
 fn the_request_names_the_tool_and_never_the_key() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let request = fixture.proem(&["run", "reviews/triage", "--set", "title=x", "--dry-run"]).json();
+    let dry = ["run", "reviews/triage", "--set", "title=x", "--dry-run"];
+    let request = fixture.proem(&dry).json();
+    assert_eq!(fixture.proem(&dry).json(), request, "another process makes the same request");
     assert_eq!(server.requests().len(), 0);
     assert_eq!(request["body"]["tool_choice"]["name"], "triage");
     assert_eq!(request["key"], "ANTHROPIC_API_KEY");

@@ -43,6 +43,9 @@ pub struct Strict {
 pub struct Header {
     /// The model or role that is asked.
     pub model: Option<String>,
+    /// How freely the model chooses words, in hundredths, as `config.temperature` says; `None` leaves
+    /// it to the provider.
+    pub temperature_percent: Option<u16>,
     /// JSON Schema of the input.
     pub input_schema: Option<Json>,
     /// Values for inputs that the caller doesn't give.
@@ -96,9 +99,11 @@ pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Proble
             }
         }
     };
+    let temperature = root.get("config").and_then(|config| config.get("temperature"));
     let before = problems.len();
     let mut header = Header {
         model: root.get("model").and_then(Node::as_str).map(str::to_owned),
+        temperature_percent: temperature.and_then(hundredths),
         input_schema: schema("input", problems),
         input_default: root.get("input").and_then(|node| node.get("default")).map(Node::to_json),
         output_schema: schema("output", problems),
@@ -107,9 +112,19 @@ pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Proble
     header.places.schema = root.get("input").map(|node| node.get("schema").unwrap_or(node).span);
     header.places.inputs_known = problems.len() == before;
     if let Some(node) = root.get("proem") {
+        if let Some(wrong) = temperature.filter(|_| header.temperature_percent.is_none()) {
+            error(problems, "config.temperature is not a number from 0 to 2".into(), wrong.span);
+        }
         header.strict = strict(node, &mut header.places, problems);
     }
     header
+}
+
+/// A temperature from 0 to 2 in hundredths; `None` for anything else, which plain dotprompt leaves to
+/// the provider.
+fn hundredths(node: &Node) -> Option<u16> {
+    let percent = (node.to_json().as_f64()? * 100.0).round();
+    (0_u16..=200).find(|whole| f64::from(*whole) == percent)
 }
 
 const STRICT_KEYS: [&str; 9] =

@@ -64,7 +64,7 @@ mod tests {
             assembly: sample::parse("user:task").0,
             answer: Answering::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
             temperature_percent: None,
-            delivery: Arrival::Whole,
+            arrival: Arrival::Whole,
         }
     }
 

@@ -22,7 +22,7 @@ fn value() -> Answering {
 
 fn request(answer: Answering) -> Request {
     let (assembly, _) = sample::parse("system:role user:task");
-    Request { model: String::from("m"), assembly, answer, temperature_percent: None, delivery: Arrival::Whole }
+    Request { model: String::from("m"), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
 }
 
 /// What is sent beside the text of the prompt, and what is dropped.
@@ -65,7 +65,7 @@ fn both(before: &str, after: &str) -> String {
 fn whole_bodies_and_where_they_go() {
     let mut request = request(Answering::Text);
     request.temperature_percent = Some(70);
-    request.delivery = Arrival::Streamed;
+    request.arrival = Arrival::Streamed;
     for (name, path, headers, expected) in [
         (
             "claude-haiku-4-5",

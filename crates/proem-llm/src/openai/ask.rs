@@ -18,7 +18,7 @@ const MAX_TEMPERATURE: u16 = 200;
 /// Adds to a body how it should be answered.
 pub(crate) fn answer(body: &mut Body, request: &Request, model: &Model) -> Place {
     body.set_temperature(request, model, MAX_TEMPERATURE);
-    if request.delivery == Arrival::Streamed {
+    if request.arrival == Arrival::Streamed {
         body.set("stream_options", json!({ "include_usage": true }));
     }
     match &request.answer {

@@ -46,7 +46,7 @@ fn request(answer: Answering) -> Request {
         assembly: Assembly { prompt, sections: vec![section], boundaries: Vec::new(), output_tokens: 100 },
         answer,
         temperature_percent: None,
-        delivery: Arrival::Streamed,
+        arrival: Arrival::Streamed,
     }
 }
 

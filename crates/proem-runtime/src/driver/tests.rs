@@ -46,7 +46,7 @@ fn a_call() -> Effect {
             assembly,
             answer: proem_engine::call::Answering::Text,
             temperature_percent: None,
-            delivery: proem_engine::call::Arrival::Whole,
+            arrival: proem_engine::call::Arrival::Whole,
         }),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proem_engine::call::FailureKind;
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_guard::show;
@@ -23,7 +25,10 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
         ui::data(&format!("{}\n", json::pretty(&request(setting, &inputs)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let ran = calling(async |stop| setting.ask(&inputs, 1, &stop).await)?;
+    let waiting = waiting(setting);
+    let ran = calling(async |stop| setting.ask(&inputs, 1, &stop).await);
+    waiting.finish_and_clear();
+    let ran = ran?;
     if args.json {
         let output = serde_json::to_value(Output::new(setting, &ran, None))
             .map_err(|e| Failure::bug("could not write JSON", e))?;
@@ -34,6 +39,19 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
     account::tell(setting, &ran, args.explain);
     unused(setting);
     end(&ran)
+}
+
+/// Says on a terminal who is asked and for how long.
+fn waiting(setting: &Setting) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name));
+    if setting.replayer.is_none() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    bar
 }
 
 /// The request as it would be sent, without a key.

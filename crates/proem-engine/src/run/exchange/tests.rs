@@ -38,7 +38,7 @@ fn request(terms: &Terms<'_>) -> Request {
             Answering::Tools { tools: tools.iter().map(|tool| tool.tool().clone()).collect(), choice: Choice::Auto }
         }
     };
-    Request { model: "m".into(), assembly, answer, temperature_percent: None, delivery: Arrival::Whole }
+    Request { model: "m".into(), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
 }
 
 /// A response in one line: `text …`, `call NAME ARGUMENTS`, `refusal`, `length …`, or a failure as `! KIND`.
