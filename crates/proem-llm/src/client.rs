@@ -211,8 +211,10 @@ impl Asked {
             (FailureKind::TimedOut, message)
         } else if error.is_dns() {
             (FailureKind::Unreachable, format!("`{host}` has no address; check `{base_url}` and the network"))
-        } else if let Some(error) = cause::<rustls::Error>(error) {
-            (FailureKind::Unreachable, format!("{}; check `{base_url}` and who stands in between", tls(host, error)))
+        } else if let Some(broken) = cause::<rustls::Error>(error) {
+            // Behind the handshake something may have been sent.
+            let kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Cut };
+            (kind, format!("{}; check `{base_url}` and who stands in between", tls(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
             (FailureKind::Unreachable, format!("nobody listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {

@@ -48,7 +48,7 @@ pub enum FailureKind {
     NoCredit,
     /// The provider failed.
     Server,
-    /// Nobody could be reached.
+    /// Nobody could be reached, so nothing was sent.
     Unreachable,
     /// It took too long.
     TimedOut,
@@ -105,6 +105,7 @@ impl FailureKind {
                 | Self::TooLong
                 | Self::RateLimited
                 | Self::NoCredit
+                | Self::Unreachable
                 | Self::Redirected
                 | Self::Replay
         )

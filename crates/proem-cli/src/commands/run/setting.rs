@@ -147,7 +147,8 @@ impl Setting {
     /// What a run cost; `None` if that is not known.
     pub(super) fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
         // What a model wrote into an answer that broke off is paid for and was never reported.
-        let broke_off = |sent: &Sent| sent.status == Some(200) && sent.failed.is_some();
+        let broke_off =
+            |sent: &Sent| matches!(sent.status, None | Some(200)) && sent.failed.is_some_and(|kind| !kind.is_unsent());
         if ran.made.iter().flat_map(|made| &made.attempts).any(broke_off) {
             return None;
         }
