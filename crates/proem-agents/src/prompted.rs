@@ -12,7 +12,7 @@ use proem_engine::input::{InputTrust, Inputs, Value};
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Answers, Model};
 use proem_engine::report::Report;
-use proem_engine::tokens::{Counts, TokenCounter};
+use proem_engine::tokens::Counts;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
 use proem_text::{Label, Source, json};
@@ -74,7 +74,8 @@ pub struct Prepared {
 ///
 /// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
 /// [`proem_engine::assemble::assemble`] refuses.
-pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>, counter: &dyn TokenCounter) -> Result<Prepared, Error> {
+pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error> {
+    let counter = counts.counter();
     let (inputs, noted) = inputs(ask)?;
     let format = ask.contract.and_then(|contract| format_note(contract, ask.model.answers));
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));

@@ -79,7 +79,7 @@ fn ask(inputs: &Json, given: Given, answers: Answers) -> Result<Prepared, Error>
         input_tokens: None,
         arrival: Arrival::Whole,
     };
-    prepare(&ask, &mut Counts::new(&OpenAi::O200k), &OpenAi::O200k)
+    prepare(&ask, &mut Counts::new(&OpenAi::O200k))
 }
 
 #[test]

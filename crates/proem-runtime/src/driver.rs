@@ -80,6 +80,10 @@ pub async fn drive<M: Machine>(
             Step::Ask(questions) => return Ok(Driven { reached: Reached::Asked(questions), transcript }),
             Step::Do(effects) => {
                 let ended = bounds.stop.child_token();
+                if told {
+                    // A run that asks for more after its time gets no more of it.
+                    ended.cancel();
+                }
                 let mut work = std::pin::pin!(perform_all(&effects, world, &ended));
                 match within(work.as_mut(), deadline, &bounds.stop, told).await {
                     Ok(results) => What::Performed { results },

@@ -189,3 +189,38 @@ fn questions_go_to_the_caller() {
         run(drive(&mut Scripted::new(&[Stage::Ask]), What::Started, &Delayed::default(), &bounds(None))).unwrap();
     assert!(matches!(driven.reached, Reached::Asked(questions) if questions[0].text == "go on?"));
 }
+
+/// A machine that asks for more when it is given up.
+#[derive(Debug, Default)]
+struct Stubborn {
+    asked: u32,
+}
+
+impl Machine for Stubborn {
+    type Outcome = u32;
+
+    fn step(&mut self, event: Event) -> Result<Step<u32>, Error> {
+        if matches!(event.what, What::Performed { .. }) {
+            return Ok(Step::Done(self.asked));
+        }
+        self.asked += 1;
+        Ok(Step::Do(vec![(EffectId(self.asked), a_call())]))
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(json!(self.asked))
+    }
+}
+
+#[test]
+fn a_run_that_asks_for_more_after_its_time_gets_no_more_of_it() {
+    let world = Delayed { millis: vec![600_000; 3], ..Delayed::default() };
+    let limited = bounds(Some(Duration::from_millis(50)));
+    let (driven, took) = run(async {
+        let began = Instant::now();
+        let driven = drive(&mut Stubborn::default(), What::Started, &world, &limited).await;
+        (driven.unwrap(), began.elapsed())
+    });
+    assert_eq!(driven.reached, Reached::Done(2));
+    assert_eq!(took.as_secs(), 0, "nothing is waited for on the clock that jumps");
+}

@@ -65,6 +65,8 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
     calling(async |stop| {
         let wanted = rows.map_while(|row| {
             if halt.get() || stop.is_cancelled() {
+                // There was another line, so that the results are not whole, whatever is still running.
+                halt.set(true);
                 return None;
             }
             row.map_err(|failure| *broken.borrow_mut() = Some(failure)).ok()
@@ -86,7 +88,7 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
         return Err(failure);
     }
     single::unused(setting);
-    let (kept, tally) = (answered.len(), tally);
+    let kept = answered.len();
     if tally.cancelled > 0 || halt.get() {
         let again = if journal.is_some() {
             "; the same command goes on from here"

@@ -108,7 +108,7 @@ impl Setting {
             arrival: self.asked.arrival,
         };
         let mut counts = Counts::new(self.counter.as_ref());
-        Ok(prepare(&ask, &mut counts, self.counter.as_ref())?)
+        Ok(prepare(&ask, &mut counts)?)
     }
 
     /// Asks with these inputs; `run` is the run's place among those of the command, from 1.
