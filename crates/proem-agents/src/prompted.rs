@@ -9,6 +9,7 @@ use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{Answering, Arrival, Request};
 use proem_engine::contract::Contract;
 use proem_engine::input::{InputTrust, Inputs, Value};
+use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Answers, Model};
 use proem_engine::report::Report;
@@ -53,6 +54,8 @@ pub struct Ask<'a> {
     pub input_tokens: Option<usize>,
     /// How the answer arrives.
     pub arrival: Arrival,
+    /// What was learned and is wished for.
+    pub profile: Option<&'a Profile>,
 }
 
 /// A request with its account.
@@ -85,6 +88,7 @@ pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
         output_tokens: None,
         monolithic: None,
+        profile: ask.profile,
     };
     let (mut assembly, report) = assemble(ask.prompt, &inputs, counts, &options)?;
     if let Some(format) = &format {

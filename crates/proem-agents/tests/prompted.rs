@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use proem_agents::prompted::{Ask, Given, Prepared, prepare};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
+use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -66,6 +67,10 @@ fn model(answers: Answers) -> Model {
 }
 
 fn ask(inputs: &Json, given: Given, answers: Answers) -> Result<Prepared, Error> {
+    ask_with(None, inputs, given, answers)
+}
+
+fn ask_with(profile: Option<&Profile>, inputs: &Json, given: Given, answers: Answers) -> Result<Prepared, Error> {
     let (prompt, model) = (prompt(), model(answers));
     let contract = prompt.contract()?;
     let ask = Ask {
@@ -78,6 +83,7 @@ fn ask(inputs: &Json, given: Given, answers: Answers) -> Result<Prepared, Error>
         screening: Screening { guard: &GUARD, policy: &POLICY },
         input_tokens: None,
         arrival: Arrival::Whole,
+        profile,
     };
     prepare(&ask, &mut Counts::new(&OpenAi::O200k))
 }
@@ -119,6 +125,19 @@ fn a_model_that_nothing_holds_to_the_schema_is_told_it() {
             assert!(request.assembly.tokens() <= 400, "{}", request.assembly.tokens());
         }
     }
+}
+
+#[test]
+fn a_profile_stands_above_the_form_of_the_answer() {
+    let inputs = json!({ "who": "Ann", "mail": "It crashes." });
+    let profile = Profile { constraints: vec![String::from("Keep it short.")], ..Profile::default() };
+    let with = ask_with(Some(&profile), &inputs, Given::ByCaller, Answers::Text).unwrap().request.assembly;
+    let without = ask(&inputs, Given::ByCaller, Answers::Text).unwrap().request.assembly;
+    let names: Vec<&str> = with.sections.iter().map(|section| section.name.as_str()).collect();
+    let (at, last) = (names.iter().position(|name| *name == "profile").unwrap(), names.len() - 1);
+    assert!(at < last && names[last] == "answer-format", "{names:?}");
+    assert!(with.sections[at].text.contains("- Keep it short.\n"));
+    assert_eq!((with.prefix(), with.sections.len()), (without.prefix(), without.sections.len() + 1));
 }
 
 #[test]

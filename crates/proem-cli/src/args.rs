@@ -1,5 +1,7 @@
 //! The command line, as `--help` documents it.
 
+pub(crate) mod records;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -16,6 +18,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Print what prompts learn from failures and signals
+    #[command(after_help = records::ADAPT_EXAMPLES)]
+    Adapt(records::Adapt),
     /// Print the prompt for a task in a repository
     #[command(after_help = ASSEMBLE_EXAMPLES)]
     Assemble(Assemble),
@@ -25,15 +30,30 @@ pub(crate) enum Command {
     /// Discover tools and skills, look at them and approve them
     #[command(subcommand, after_help = CATALOGUE_EXAMPLES)]
     Catalogue(CatalogueCommand),
+    /// Show what was spent, by day, prompt and model
+    #[command(after_help = records::COST_EXAMPLES)]
+    Cost(records::Cost),
+    /// Look at the failures that prompts learn from, and clear them
+    #[command(subcommand, after_help = records::FAILURES_EXAMPLES)]
+    Failures(records::FailuresCommand),
     /// Ask a model with a prompt of the book, and check its answer
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
+    /// Look at runs, compare them, replay them and go on with them
+    #[command(subcommand, after_help = records::RUNS_EXAMPLES)]
+    Runs(records::RunsCommand),
     /// Look for prompt injections in files
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(Scan),
     /// Rank tools and skills for one task, or for many
     #[command(after_help = SELECT_EXAMPLES)]
     Select(Select),
+    /// Show how prompts, tools and roles do, in numbers
+    #[command(after_help = records::STATS_EXAMPLES)]
+    Stats(records::Stats),
+    /// Look after the file that runs are recorded in
+    #[command(subcommand, after_help = records::STORE_EXAMPLES)]
+    Store(records::StoreCommand),
     /// Count the tokens of files
     #[command(after_help = TOKENS_EXAMPLES)]
     Tokens(Tokens),
@@ -210,6 +230,11 @@ pub(crate) struct Assemble {
     /// The version of the prompt, instead of the current one
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
+    #[command(flatten)]
+    pub(crate) wishes: records::Wishes,
+    /// Keep no record of it
+    #[arg(long)]
+    pub(crate) no_record: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -342,6 +367,9 @@ pub(crate) struct Run {
     /// The most tokens of all attempts together, prompts and answers
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_tokens: Option<u64>,
+    /// The most that one run may cost, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = records::dollars)]
+    pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// The longest that one run may take
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) timeout: std::num::NonZeroU32,
@@ -351,6 +379,11 @@ pub(crate) struct Run {
     /// Keep what goes over the wire in a folder, without keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wishes: records::Wishes,
+    /// Keep no record of it; refused where a budget is configured
+    #[arg(long)]
+    pub(crate) no_record: bool,
     /// Take answers from such a folder, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,

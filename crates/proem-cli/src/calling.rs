@@ -4,17 +4,21 @@
 //! that a repository says counts before this user trusted it: `[providers]` and `[roles]` come from
 //! the user's configuration or a trusted `proem.toml`.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
-use proem_engine::providers::{Model, Prices, Provider, Providers};
+use proem_engine::ledger::Priced;
+use proem_engine::providers::{Model, Prices, Provider, Providers, Tokeniser};
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
+use serde::Deserialize;
 
 use crate::config::{Config, ModelFile, Protocol, ProviderFile};
 use crate::failure::Failure;
+use crate::places::Places;
 
 /// An endpoint that is known without configuration.
 struct BuiltIn {
@@ -53,12 +57,17 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Whether the model's price holds, or it runs on this machine and costs nothing.
+    pub(crate) fn priced(&self) -> Priced {
+        if self.model.prices.is_empty() && self.endpoint.is_loopback() { Priced::Free } else { Priced::Listed }
+    }
+
     /// What a call cost; nothing on this machine, unless prices are configured.
     pub(crate) fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
-        if self.model.prices.is_empty() && self.endpoint.is_loopback() {
-            return Some(NanoDollars(0));
+        match self.priced() {
+            Priced::Free => Some(NanoDollars(0)),
+            Priced::Listed => cost(usage, &self.model),
         }
-        cost(usage, &self.model)
     }
 }
 
@@ -97,21 +106,31 @@ pub(crate) fn ask(
     };
     let endpoint = located(config, &provider, environment)?;
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
-    let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
-    let mut model = match listed {
-        Ok(model) if model.provider() == endpoint.provider => {
+    let model = model(providers, name, (&provider, endpoint.provider), &file);
+    let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
+    Ok(Asked { model, endpoint, arrival })
+}
+
+/// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.
+pub(crate) fn model(
+    providers: &Providers,
+    name: &str,
+    (endpoint, protocol): (&str, Provider),
+    file: &ProviderFile,
+) -> Model {
+    let mut model = match providers.model(name) {
+        Ok(model) if model.provider() == protocol => {
             let mut model = model.clone();
             // Another server may ask another price for the same model.
-            if built_in.is_none() {
+            if BUILT_IN.iter().all(|built_in| built_in.name != endpoint) {
                 model.prices.clear();
             }
             model
         }
-        _ => providers.unlisted(name, endpoint.provider),
+        _ => providers.unlisted(name, protocol),
     };
-    configure(&mut model, &file, file.models.get(name));
-    let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
-    Ok(Asked { model, endpoint, arrival })
+    configure(&mut model, file, file.models.get(name));
+    model
 }
 
 /// Where a provider is, by its name.
@@ -230,6 +249,77 @@ fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
         }];
     }
 }
+
+/// What a model's tokens are counted by, where that was found out here: `proem cost fit --apply`.
+#[derive(Debug, Default)]
+pub(crate) struct Factors {
+    models: BTreeMap<String, Factor>,
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+struct FactorsFile {
+    version: u32,
+    models: BTreeMap<String, Factor>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Factor {
+    percent: usize,
+}
+
+impl Factors {
+    /// Reads the file with the factors; none if it isn't there.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
+    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
+        let path = places.token_factors();
+        let wrong = |why: String| {
+            Failure::usage(format!(
+                "`{}` can't be used: {why}; delete it, then make it anew with `proem cost fit --apply`",
+                path.display()
+            ))
+        };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        let file: FactorsFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if file.version != 1 {
+            return Err(wrong(format!("it has version {}, and this Proem knows version 1", file.version)));
+        }
+        let odd = file.models.iter().find(|(_, factor)| !FACTORS.contains(&factor.percent));
+        match odd {
+            Some((name, factor)) => {
+                Err(wrong(format!("the factor of `{name}` is {} %, not 100 to 200", factor.percent)))
+            }
+            None => Ok(Self { models: file.models }),
+        }
+    }
+
+    /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
+    pub(crate) fn apply(&self, model: &mut Model) -> Option<usize> {
+        let factor = self.models.get(&model.name)?.percent;
+        scale(model, factor)
+    }
+}
+
+/// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
+pub(crate) fn scale(model: &mut Model, factor: usize) -> Option<usize> {
+    match &mut model.tokeniser {
+        Tokeniser::Estimate { percent, .. } => {
+            *percent = factor;
+            Some(factor)
+        }
+        Tokeniser::Exact(_) => None,
+    }
+}
+
+/// The factors that an estimate may have, as `providers.toml` has them.
+const FACTORS: std::ops::RangeInclusive<usize> = 100..=200;
 
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,12 @@ pub(crate) struct Config {
     /// Servers that run models, by a name of yours; `anthropic` and `openai` are known and may be
     /// changed.
     pub(crate) providers: BTreeMap<String, ProviderFile>,
+    /// What calls may cost. A project's file may only lower what yours says, unless you trust it.
+    pub(crate) budget: BudgetFile,
+    /// What is kept of runs, and for how long.
+    pub(crate) records: RecordsFile,
+    /// What prompts learn from failures, and what they always ask for.
+    pub(crate) adapt: AdaptFile,
     /// Which model says how near texts are in meaning; without it, the one that ships with Proem,
     /// which runs on this machine.
     pub(crate) embedding: EmbeddingFile,
@@ -132,6 +138,130 @@ pub(crate) struct EmbeddingFile {
     pub(crate) texts: Option<NonZeroUsize>,
     /// The most bytes of one text; the rest of a longer one is not sent.
     pub(crate) text_bytes: Option<NonZeroUsize>,
+}
+
+/// The keys of `[budget]`: nothing is capped that is not named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BudgetFile {
+    /// The time zone by which days and months begin, such as "Europe/Berlin"; without it, UTC.
+    pub(crate) zone: Option<String>,
+    /// What all of this user's projects may spend together.
+    pub(crate) user: Limits,
+    /// What one project may spend.
+    pub(crate) project: Limits,
+}
+
+/// The most that may be spent, in dollars and in tokens of prompts and answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Limits {
+    /// Dollars a day.
+    pub(crate) day: Option<Dollars>,
+    /// Dollars a month.
+    pub(crate) month: Option<Dollars>,
+    /// Dollars a run.
+    pub(crate) run: Option<Dollars>,
+    /// Tokens a day.
+    pub(crate) day_tokens: Option<u64>,
+    /// Tokens a month.
+    pub(crate) month_tokens: Option<u64>,
+    /// Tokens a run.
+    pub(crate) run_tokens: Option<u64>,
+}
+
+/// Dollars, as a number or a text with at most nine places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Amount", into = "String")]
+#[schemars(with = "f64")]
+pub(crate) struct Dollars(pub(crate) proem_engine::call::NanoDollars);
+
+/// Dollars as they are written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Whole(u64),
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<Amount> for Dollars {
+    type Error = String;
+
+    fn try_from(amount: Amount) -> Result<Self, String> {
+        let text = match amount {
+            Amount::Whole(number) => number.to_string(),
+            // The shortest decimal that reads as the number is what was written.
+            Amount::Number(number) => number.to_string(),
+            Amount::Text(text) => text,
+        };
+        crate::args::records::dollars(&text).map(Self)
+    }
+}
+
+impl From<Dollars> for String {
+    fn from(dollars: Dollars) -> Self {
+        let (whole, part) = (dollars.0.0 / 1_000_000_000, dollars.0.0 % 1_000_000_000);
+        format!("{whole}.{part:09}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// How much of a run is kept, the most first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum KeepRecords {
+    /// What was sent and what came back, exactly.
+    #[default]
+    Content,
+    /// Hashes, counts, times and money, and no text.
+    Hashes,
+    /// Nothing; refused where a budget is configured.
+    Nothing,
+}
+
+/// The keys of `[records]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RecordsFile {
+    /// `content`, `hashes` or `nothing`.
+    pub(crate) keep: KeepRecords,
+    /// After how many days runs are deleted, those of all projects; without it, 90. Only your own
+    /// configuration decides this.
+    pub(crate) days: Option<NonZeroU32>,
+}
+
+/// The keys of `[adapt]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AdaptFile {
+    /// Whether prompts show what was learned; they do unless this is `false`.
+    pub(crate) enabled: Option<bool>,
+    /// For how many days a failure counts; without it, 7.
+    pub(crate) days: Option<NonZeroU32>,
+    /// How many failures count at most; without it, 50.
+    pub(crate) failures: Option<NonZeroU32>,
+    /// How often recovery steps are asked for after a failed result; without it, 2.
+    pub(crate) retries: Option<u32>,
+    /// Whether answers should always be short.
+    pub(crate) time_sensitive: bool,
+    /// Whether compliance should always be considered.
+    pub(crate) compliance_required: bool,
+    /// The format that is always asked for, such as "Markdown".
+    pub(crate) preferred_format: Option<String>,
+}
+
+impl RecordsFile {
+    /// After how many days runs are deleted.
+    pub(crate) fn days(self) -> u32 {
+        self.days.map_or(90, NonZeroU32::get)
+    }
+}
+
+impl BudgetFile {
+    /// Whether nothing is capped.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.user == Limits::default() && self.project == Limits::default()
+    }
 }
 
 impl Config {

@@ -79,3 +79,12 @@ impl From<proem_llm::Error> for Failure {
         Self::usage(error.to_string())
     }
 }
+
+impl From<proem_store::Error> for Failure {
+    fn from(error: proem_store::Error) -> Self {
+        match error {
+            proem_store::Error::NotFound(_) | proem_store::Error::Conflict(_) => Self::usage(error.to_string()),
+            _ => Self::outside(error.to_string()),
+        }
+    }
+}

@@ -11,10 +11,37 @@ use proem_guard::{Guard, Policy, Tool};
 
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::trust::hash;
+
+/// What the user's files say about the guard; `None` where there is none, and the shipped data count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GuardFiles {
+    /// The table of verdicts.
+    pub(crate) verdicts: Option<String>,
+    /// The calibration.
+    pub(crate) calibration: Option<String>,
+}
+
+impl GuardFiles {
+    /// Reads them.
+    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
+        Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
+    }
+
+    /// The hash of the rules that runs are held to.
+    pub(crate) fn rules(&self) -> String {
+        let part = |text: &Option<String>| text.as_ref().map_or_else(String::new, |text| hash(text.as_bytes()));
+        hash(format!("verdicts {}\ncalibration {}\n", part(&self.verdicts), part(&self.calibration)).as_bytes())
+    }
+}
 
 /// The guard, its policy, and what the user should know about them.
 #[derive(Debug)]
 pub(crate) struct Guarding {
+    /// What it was made from.
+    pub(crate) files: GuardFiles,
+    /// The hash of the rules that runs are held to.
+    pub(crate) rules: String,
     /// The scanners.
     pub(crate) guard: Guard,
     /// What becomes of what they find.
@@ -26,11 +53,16 @@ pub(crate) struct Guarding {
 impl Guarding {
     /// The guard for an agent with these tools.
     pub(crate) fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+        Self::of(GuardFiles::load(places)?, places, tools)
+    }
+
+    /// The same, made from these files.
+    pub(crate) fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
         let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
         let mut notes = Vec::new();
-        let guard = match read(&calibration_file(places))? {
+        let guard = match &files.calibration {
             None => guard,
-            Some(text) => match Calibration::read(&text).and_then(|calibration| stage(&guard, &calibration)) {
+            Some(text) => match Calibration::read(text).and_then(|calibration| stage(&guard, &calibration)) {
                 Ok(stage) => guard.with_stage(stage),
                 Err(problem) => {
                     notes.push(not_used(places, &problem));
@@ -39,14 +71,14 @@ impl Guarding {
             },
         };
         let file = verdicts_file(places);
-        let policy = match read(&file)? {
+        let policy = match &files.verdicts {
             // A table that can't be read fails closed: nobody knows what it was to allow.
             Some(text) => {
-                Policy::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?
+                Policy::parse(text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?
             }
             None => Policy::shipped().map_err(|error| Failure::bug("the guard's own data are damaged", error))?,
         };
-        Ok(Self { guard, policy, notes })
+        Ok(Self { rules: files.rules(), files, guard, policy, notes })
     }
 }
 

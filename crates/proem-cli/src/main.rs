@@ -12,8 +12,10 @@ mod failure;
 mod guarding;
 mod places;
 mod project;
+mod records;
 mod trust;
 mod ui;
+mod when;
 
 use std::process::ExitCode;
 

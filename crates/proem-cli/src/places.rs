@@ -47,6 +47,21 @@ impl Places {
         self.config.join("book")
     }
 
+    /// The file that runs are recorded in.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.state.join("records.db")
+    }
+
+    /// The file with what models' tokens are counted by.
+    pub(crate) fn token_factors(&self) -> PathBuf {
+        self.state.join("token-factors.json")
+    }
+
+    /// The file with the day on which old runs were deleted last.
+    pub(crate) fn purged(&self) -> PathBuf {
+        self.state.join("purged")
+    }
+
     pub(crate) fn key(&self) -> PathBuf {
         std::env::var_os(KEY_VARIABLE).map_or_else(|| self.state.join("key"), PathBuf::from)
     }

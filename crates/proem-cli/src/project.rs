@@ -15,7 +15,7 @@ use proem_runtime::files::{self, Content};
 use proem_runtime::git::{GitProgram, Place, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
-use crate::config::{CatalogueFiles, Config};
+use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, Limits};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::trust::{MAX_FILE_BYTES, TrustStore, Vouched, hash};
@@ -200,7 +200,7 @@ impl Project {
         let trusted = self.vouched.covers(CONFIG, &hash(&bytes));
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if !trusted {
-            let lowered = text.parse::<toml::Table>().ok().map(|table| restrict(&mut self.config.assemble, &table));
+            let lowered = text.parse::<toml::Table>().ok().map(|table| restrict(&mut self.config, &table));
             let effect = match lowered {
                 None => "it is not valid TOML; ignored".to_owned(),
                 Some(lowered) if lowered.is_empty() => {
@@ -215,9 +215,14 @@ impl Project {
             return Ok(Config::default());
         }
         let own = Config::parse(CONFIG, &text)?;
+        let days = self.config.records.days;
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Failure::bug("could not write TOML", e))?;
         self.config = merge(base, keys).try_into().map_err(|e| Failure::usage(format!("{CONFIG}: {e}")))?;
+        if own.records.days.is_some() && own.records.days != days {
+            self.notes.push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it"));
+        }
+        self.config.records.days = days;
         Ok(own)
     }
 
@@ -350,8 +355,53 @@ enum NamedBy {
     Project,
 }
 
-/// Lowers caps to those of an untrusted file; which ones, in words.
-fn restrict(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
+/// Lowers caps to those of an untrusted file, and keeps less of runs if it says so; what changed, in
+/// words.
+fn restrict(config: &mut Config, table: &toml::Table) -> Vec<String> {
+    let mut lowered = restrict_settings(&mut config.assemble, table);
+    lowered.extend(restrict_budget(&mut config.budget, table));
+    let keep = table.get("records").and_then(|records| records.get("keep"));
+    let Some(wanted) = keep.and_then(|keep| keep.clone().try_into::<KeepRecords>().ok()) else { return lowered };
+    // Nobody else's file switches the ledger off that a budget needs.
+    let wanted = if config.budget.is_empty() { wanted } else { wanted.min(KeepRecords::Hashes) };
+    if wanted > config.records.keep {
+        config.records.keep = wanted;
+        let word = if wanted == KeepRecords::Hashes { "hashes" } else { "nothing" };
+        lowered.push(format!("records.keep = \"{word}\""));
+    }
+    lowered
+}
+
+/// Lowers what calls may cost.
+fn restrict_budget(budget: &mut BudgetFile, table: &toml::Table) -> Vec<String> {
+    let mut lowered = Vec::new();
+    for (scope, limits) in [("user", &mut budget.user), ("project", &mut budget.project)] {
+        let theirs = table.get("budget").and_then(|budget| budget.get(scope));
+        let mut lower = |key: &str, text: Option<String>| {
+            lowered.extend(text.map(|text| format!("budget.{scope}.{key} = {text}")));
+        };
+        let Limits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
+        for (key, slot) in [("day", day), ("month", month), ("run", run)] {
+            let value = theirs.and_then(|theirs| theirs.get(key)?.clone().try_into::<Dollars>().ok());
+            lower(key, less(slot, value).map(String::from));
+        }
+        for (key, slot) in [("day_tokens", day_tokens), ("month_tokens", month_tokens), ("run_tokens", run_tokens)] {
+            let value = theirs.and_then(|theirs| u64::try_from(theirs.get(key)?.as_integer()?).ok());
+            lower(key, less(slot, value).map(|tokens| tokens.to_string()));
+        }
+    }
+    lowered
+}
+
+/// Puts `value` into a cap that is higher, or isn't there; the value if it did.
+fn less<T: Copy + PartialOrd>(slot: &mut Option<T>, value: Option<T>) -> Option<T> {
+    let value = value.filter(|value| slot.is_none_or(|current| *value < current))?;
+    *slot = Some(value);
+    Some(value)
+}
+
+/// Lowers caps of assemblies.
+fn restrict_settings(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
     let assemble = table.get("assemble").and_then(toml::Value::as_table);
     let cap = |name: &str| usize::try_from(assemble?.get(name)?.as_integer()?).ok();
     let before = settings.clone();

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use proem_engine::call::NanoDollars;
+use proem_guard::show;
 use proem_text::character::is_hidden;
 
 use crate::failure::Failure;
@@ -75,6 +77,79 @@ pub(crate) fn bar(value: usize, most: usize, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS.get(eighths % 8).unwrap_or(&""))
 }
 
+/// A text from anywhere as one cell of a table: what is hidden or wider than a cell is escaped, what
+/// is too long is cut, and the rest is filled up.
+pub(crate) fn cell(text: &str, width: usize) -> String {
+    let shown = cut(text, width);
+    let gap = width.saturating_sub(shown.chars().count());
+    format!("{shown}{}", " ".repeat(gap))
+}
+
+/// A text from anywhere on one line of at most `width` cells, escaped as in [`cell`].
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let shown = show::terminal_str(text).into_string();
+    let shown: String =
+        shown.chars().map(|c| if is_narrow(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
+    if shown.chars().count() <= width {
+        return shown;
+    }
+    let kept: String = shown.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Whether a character surely takes one cell: those of the Latin, Greek and Cyrillic alphabets,
+/// general punctuation, arrows, mathematics and box drawing. Source: Unicode Standard Annex 11, East
+/// Asian Width, whose wide characters are all elsewhere.
+const fn is_narrow(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{22ff}' | '\u{2500}'..='\u{259f}'
+        | '\u{27e8}' | '\u{27e9}')
+}
+
+/// A whole number in at most six cells: `9,999`, `12.3k`, `4.5M`.
+pub(crate) fn short(number: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit / (unit / 10));
+    match number {
+        0..=9_999 => grouped(usize::try_from(number).unwrap_or(usize::MAX)),
+        10_000..=999_999 => format!("{}k", tenths(1_000)),
+        1_000_000..=999_999_999 => format!("{}M", tenths(1_000_000)),
+        _ => format!("{}G", tenths(1_000_000_000)),
+    }
+}
+
+/// Money in at most eight cells, rounded down: `$0.00123`, `$12.34`.
+pub(crate) fn price(cost: NanoDollars) -> String {
+    let (dollars, nanos) = (cost.0 / 1_000_000_000, cost.0 % 1_000_000_000);
+    match dollars {
+        0 if nanos > 0 && nanos < 10_000 => "<$.00001".to_owned(),
+        0..=9 => format!("${dollars}.{:05}", nanos / 10_000),
+        10..=9_999 => format!("${dollars}.{:02}", nanos / 10_000_000),
+        _ => format!("${dollars}"),
+    }
+}
+
+/// What is not known.
+pub(crate) const UNKNOWN: &str = "–";
+
+/// A count for a table, or [`UNKNOWN`].
+pub(crate) fn short_or_unknown(number: Option<u64>) -> String {
+    number.map_or_else(|| UNKNOWN.to_owned(), short)
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(usize::try_from(number).unwrap_or(usize::MAX)))
+}
+
+/// One column for each value, in eighths of a line; a value that is not zero shows.
+pub(crate) fn columns(values: &[u64]) -> String {
+    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    let height = |value: u64| usize::try_from(value.saturating_mul(8).div_ceil(most)).unwrap_or(8);
+    values.iter().map(|value| EIGHTHS.get(height(*value)).copied().unwrap_or('█')).collect()
+}
+
 /// A number with its thousands apart.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -91,6 +166,46 @@ pub(crate) fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_are_as_wide_as_they_say() {
+        for (text, width, expected) in [
+            ("ab", 4, "ab  "),
+            ("abcdef", 4, "abc…"),
+            ("grün", 4, "grün"),
+            ("\u{1b}[2J", 12, "\\u{1b}[2J   "),
+            ("木", 12, "\\u{6728}    "),
+            ("a\nb", 5, "a\\nb "),
+            ("e\u{301}", 9, "e\\u{301} "),
+        ] {
+            assert_eq!(cell(text, width), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_fit_their_columns() {
+        for (number, expected) in [
+            (0, "0"),
+            (9_999, "9,999"),
+            (10_000, "10.0k"),
+            (999_999, "999.9k"),
+            (1_250_000, "1.2M"),
+            (5_000_000_000, "5.0G"),
+        ] {
+            assert_eq!(short(number), expected);
+        }
+        for (nanos, expected) in [
+            (0, "$0.00000"),
+            (1, "<$.00001"),
+            (1_239_999, "$0.00123"),
+            (12_345_000_000, "$12.34"),
+            (12_345_678_000_000_000, "$12345678"),
+        ] {
+            assert_eq!(price(NanoDollars(nanos)), expected);
+        }
+        assert_eq!(columns(&[0, 1, 4, 8, 100]), " ▁▁▁█");
+        assert_eq!((counted(1, "run").as_str(), counted(0, "run").as_str()), ("1 run", "0 runs"));
+    }
 
     #[test]
     fn bars_and_numbers() {

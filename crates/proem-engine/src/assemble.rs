@@ -3,10 +3,12 @@
 //! Invariants: same arguments, same bytes; nothing is left out without standing in the report;
 //! text from outside stands only between the delimiters that [`proem_guard::contain()`] made;
 //! volatile inputs never change a byte above the last boundary (stable sections are fitted first,
-//! against half of each limit, without looking at the rest).
+//! against half of each limit, without looking at the rest); nor does a profile, which no limit cuts.
 
 mod choose;
+mod learned;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,10 +19,12 @@ use proem_text::{Label, span::Span};
 use serde_json::{Map, Value as Json};
 
 use self::choose::Chosen;
+use self::learned::Learned;
 use crate::assembly::{Assembly, Placed};
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
 use crate::ladder::shrink;
+use crate::profile::Profile;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
 use crate::report::{self, Report};
@@ -40,6 +44,9 @@ pub struct Options<'o> {
     pub output_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces, if it is known.
     pub monolithic: Option<usize>,
+    /// What was learned from failures and is asked for: a section of its own below everything that is
+    /// stable, always whole. `None`, or an empty one, leaves it out.
+    pub profile: Option<&'o Profile>,
 }
 
 /// The tokens kept free for the answer where neither the caller nor the file says.
@@ -112,6 +119,7 @@ struct Bench<'b, 'c> {
     slots: Slots,
     context: Context,
     full: Vec<Rc<Rendered>>,
+    learned: Option<Learned>,
 }
 
 impl<'b, 'c> Bench<'b, 'c> {
@@ -133,7 +141,8 @@ impl<'b, 'c> Bench<'b, 'c> {
         let mut json = Json::Object(values);
         complete(&mut json, &prompt.checker.schema);
         let context = Context::from(json);
-        let mut bench = Self { prompt, inputs, counts, options, slots, context, full: Vec::new() };
+        let learned = Learned::of(prompt, options.profile, counts.counter())?;
+        let mut bench = Self { prompt, inputs, counts, options, slots, context, full: Vec::new(), learned };
         for section in &prompt.file.sections {
             let text = bench.prompt.renderer.section(bench.full.len(), &bench.context)?;
             let rendered = bench.seal(section, text)?;
@@ -218,6 +227,14 @@ impl<'b, 'c> Bench<'b, 'c> {
         limits
     }
 
+    /// The tokens that the profile takes of a limit on `layer`, or on everything.
+    fn learned_tokens(&self, layer: Option<Layer>) -> u64 {
+        match &self.learned {
+            Some(learned) if layer.is_none_or(|layer| layer == learned::LAYER) => wide(learned.tokens),
+            _ => 0,
+        }
+    }
+
     /// The most tokens in all: the file's limit or the caller's, whichever is lower.
     fn whole(&self) -> Option<u64> {
         let limits = [self.prompt.file.strict.input_budget, self.options.input_tokens];
@@ -227,20 +244,27 @@ impl<'b, 'c> Bench<'b, 'c> {
     fn place(self, rendered: &[Rc<Rendered>], chosen: &Chosen) -> (Assembly, Report) {
         let mut sections = Vec::new();
         let mut reports = Vec::new();
-        let texts: Vec<&str> = rendered.iter().filter(|r| !r.is_empty()).map(|r| r.text()).collect();
+        let at = self.learned.as_ref().map_or(usize::MAX, |_| learned::place(&self.prompt.file.sections));
+        let texts = texts(rendered, self.learned.as_ref(), at);
         let mut tokens = self.counts.count_joined(&texts).into_iter();
         let mut offset = 0usize;
+        let mut next = |text: &str| {
+            let range = Span::new(offset, offset.saturating_add(text.len()));
+            offset = range.end;
+            (range, tokens.next().unwrap_or(0))
+        };
         for (index, (section, rendered)) in self.prompt.file.sections.iter().zip(rendered).enumerate() {
+            if let Some(learned) = self.learned.as_ref().filter(|_| index == at) {
+                learned.put(next(&learned.text), &mut sections, &mut reports);
+            }
             let rungs = chosen.rungs.get(index).map_or(&[][..], Vec::as_slice);
             let full = self.full.get(index).map_or(0, |full| full.tokens);
             if rendered.is_empty() {
                 reports.push(report::section(section, report::Place::Absent, full, rungs, None));
                 continue;
             }
-            let range = Span::new(offset, offset.saturating_add(rendered.text().len()));
-            offset = range.end;
-            let own = tokens.next().unwrap_or(0);
-            let placed = report::Place::At { range, tokens: own };
+            let (range, tokens) = next(rendered.text());
+            let placed = report::Place::At { range, tokens };
             reports.push(report::section(section, placed, full, rungs, rendered.contained()));
             sections.push(Placed {
                 name: section.spec.name.clone(),
@@ -251,10 +275,23 @@ impl<'b, 'c> Bench<'b, 'c> {
                 rank: section.spec.rank(),
                 label: rendered.contained().map_or_else(Label::trusted, |c| c.label().clone()),
                 text: rendered.text().to_owned(),
-                tokens: own,
+                tokens,
                 range,
             });
         }
+        if let Some(learned) = self.learned.as_ref().filter(|_| at >= rendered.len()) {
+            learned.put(next(&learned.text), &mut sections, &mut reports);
+        }
+        self.account(sections, reports, (rendered, at), chosen)
+    }
+
+    fn account(
+        &self,
+        sections: Vec<Placed>,
+        reports: Vec<report::SectionReport>,
+        (rendered, at): (&[Rc<Rendered>], usize),
+        chosen: &Chosen,
+    ) -> (Assembly, Report) {
         let output = self.options.output_tokens.or(self.prompt.file.strict.output_budget);
         let assembly = Assembly {
             prompt: self.prompt.id.clone(),
@@ -262,12 +299,18 @@ impl<'b, 'c> Bench<'b, 'c> {
             sections,
             output_tokens: output.unwrap_or(DEFAULT_OUTPUT_TOKENS),
         };
-        let keyless = rendered.iter().map(|rendered| match &rendered.body {
-            Body::Contained { contained, .. } => format!("{}\n", contained.keyless_text()).into(),
-            _ => rendered.text().into(),
-        });
+        let mut keyless: Vec<Cow<'_, str>> = Vec::new();
+        for rendered in rendered {
+            keyless.push(match &rendered.body {
+                Body::Contained { contained, .. } => format!("{}\n", contained.keyless_text()).into(),
+                _ => rendered.text().into(),
+            });
+        }
+        if let Some(learned) = &self.learned {
+            keyless.insert(at.min(keyless.len()), learned.text.as_str().into());
+        }
         let facts = report::Facts {
-            content_hash: report::hash(keyless),
+            content_hash: report::hash(keyless.into_iter()),
             limit: self.whole(),
             worth: chosen.worth,
             bound: chosen.bound,
@@ -276,6 +319,16 @@ impl<'b, 'c> Bench<'b, 'c> {
         let report = report::report(self.prompt, &assembly, reports, self.counts.counter(), (self.options.key, &facts));
         (assembly, report)
     }
+}
+
+/// What stands in the request, in order: what each section shows, and the profile before `at`.
+fn texts<'r>(rendered: &'r [Rc<Rendered>], learned: Option<&'r Learned>, at: usize) -> Vec<&'r str> {
+    let mut texts: Vec<&str> = rendered.iter().map(|rendered| rendered.text()).collect();
+    if let Some(learned) = learned {
+        texts.insert(at.min(texts.len()), &learned.text);
+    }
+    texts.retain(|text| !text.is_empty());
+    texts
 }
 
 fn wide(tokens: usize) -> u64 {

@@ -4,6 +4,8 @@
 //! provider takes and never below the shortest prefix that it is known to keep. Whether an entry
 //! is still there when the next call comes is the provider's business; this says what can be.
 
+pub mod miss;
+
 use core::num::{NonZeroU32, NonZeroUsize};
 
 use proem_text::json;

@@ -310,6 +310,16 @@ impl Model {
         }
     }
 
+    /// The model with another factor for its estimated counts, 100 to 200 hundredths of the base's; an
+    /// exact tokeniser stays as it is.
+    #[must_use]
+    pub fn with_token_percent(mut self, hundredths: usize) -> Self {
+        if let Tokeniser::Estimate { percent, .. } = &mut self.tokeniser {
+            *percent = hundredths.clamp(100, 200);
+        }
+        self
+    }
+
     /// The prices that hold for a prompt of that many tokens.
     #[must_use]
     pub fn prices_for(&self, prompt_tokens: usize) -> Option<&Prices> {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use proem_engine::assemble::{Options, assemble};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::{Inputs, Value};
+use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -32,6 +33,7 @@ struct Limits {
     layers: BTreeMap<Layer, usize>,
     whole: Option<usize>,
     monolithic: Option<usize>,
+    profile: Option<Profile>,
     key: u8,
 }
 
@@ -52,6 +54,7 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
         input_tokens: limits.whole,
         output_tokens: None,
         monolithic: limits.monolithic,
+        profile: limits.profile.as_ref(),
     };
     assemble(prompt, inputs, &mut Counts::new(&OpenAi::O200k), &options)
 }
@@ -547,4 +550,76 @@ fn loops_that_multiply_end_at_a_limit() {
     let error = run(&prompt, &inputs([("a", list)]), &Limits::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Render);
     assert_eq!(error.to_string(), "section `facts`: its text is larger than 16777216 bytes");
+}
+
+fn profile() -> Profile {
+    Profile { instructions: vec![String::from("Count twice.")], ..Profile::default() }
+}
+
+/// A prompt with trusted text that changes, text from outside and a task.
+fn layered(name: &str) -> Prompt {
+    let declared = format!(
+        "  inputs: {{ state: {{ trust: trusted }}, task: {{ trust: trusted }} }}\n  sections:\n    \
+         - {{ name: role, trust: constitution }}\n    - {{ name: {name}, trust: trusted, cache: never }}\n    \
+         - {{ name: log, trust: untrusted, priority: 10, ladder: {{ log: [full, omitted] }} }}\n    \
+         - {{ name: task, trust: task }}\n"
+    );
+    let body = format!(
+        "{{{{role \"system\"}}}}{{{{section \"role\"}}}}\nYou count.\n{{{{role \"user\"}}}}{{{{section \"{name}\"}}}}\n\
+         {{{{state}}}}\n{{{{section \"log\"}}}}\n{{{{#if log}}}}{{{{log}}}}{{{{/if}}}}\n{{{{section \"task\"}}}}\n{{{{task}}}}\n"
+    );
+    prompt("{ state: string, log?: string, task: string }", &declared, &body, &[])
+}
+
+fn layered_inputs() -> Inputs {
+    inputs([("state", "It is noon.".into()), ("log", outside("seen")), ("task", "Count.".into())])
+}
+
+#[test]
+fn a_profile_stands_behind_trusted_text_and_before_what_comes_from_outside() {
+    let limits = Limits { profile: Some(profile()), ..Limits::default() };
+    let (assembly, report) = run(&layered("state"), &layered_inputs(), &limits).unwrap();
+    let names: Vec<&str> = assembly.sections.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, ["role", "state", "profile", "log", "task"]);
+    let shown = &report.sections[2];
+    assert_eq!((shown.name.as_str(), shown.state, shown.tokens > 0), ("profile", State::Kept, true));
+    assert_eq!(assembly.sections[2].text, "How to answer:\n\nInstructions:\n- Count twice.\n\n");
+    assert_eq!(report.totals.tokens, OpenAi::O200k.count(&assembly.text()));
+    // Under another key the text's hash is another, the content's the same, the profile in both.
+    let (_, other) = run(&layered("state"), &layered_inputs(), &Limits { key: 9, ..limits.clone() }).unwrap();
+    let (_, without) = run(&layered("state"), &layered_inputs(), &Limits::default()).unwrap();
+    assert_eq!(report.content_hash, other.content_hash);
+    assert_ne!(report.hash, other.hash);
+    assert_ne!(report.content_hash, without.content_hash);
+}
+
+#[test]
+fn a_profile_takes_its_tokens_off_the_limits() {
+    let (prompt, inputs) = (layered("state"), layered_inputs());
+    let full = |profile: Option<Profile>| {
+        let (_, report) = run(&prompt, &inputs, &Limits { profile, ..Limits::default() }).unwrap();
+        report.totals.tokens
+    };
+    let (without, with) = (full(None), full(Some(profile())));
+    let limits = Limits { profile: Some(profile()), ..Limits::whole(without) };
+    let (assembly, report) = run(&prompt, &inputs, &limits).unwrap();
+    assert!(with > without && report.totals.tokens <= without);
+    assert!(assembly.sections.iter().any(|section| section.name == "profile"));
+    assert_eq!(report.sections[3].state, State::Dropped);
+
+    let limits = Limits { profile: Some(profile()), ..Limits::layer(Layer::Context, 5) };
+    let error = run(&prompt, &inputs, &limits).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
+    assert!(error.to_string().contains("`profile`"), "{error}");
+}
+
+#[test]
+fn a_prompt_with_a_section_of_that_name_is_refused_once_there_is_a_profile() {
+    let (prompt, inputs) = (layered("profile"), layered_inputs());
+    run(&prompt, &inputs, &Limits::default()).unwrap();
+    let error = run(&prompt, &inputs, &Limits { profile: Some(profile()), ..Limits::default() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "section `profile` of `a/b` is what adaptation adds; give the prompt's own section another name"
+    );
 }

@@ -68,6 +68,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             input_tokens: None,
             output_tokens: None,
             monolithic: None,
+            profile: None,
         };
         if let Err(error) = assemble(&prompt, &inputs, &mut Counts::new(&OpenAi::O200k), &options) {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");

@@ -8,6 +8,7 @@ use proem_engine::assembly::Assembly;
 use proem_engine::budget::{Cap, Fit, Outcome, Step, Unit, fit};
 use proem_engine::input::{Inputs, Value};
 use proem_engine::message::Role;
+use proem_engine::profile::{Format, Profile, Registry, Signals, adapt, known_risks};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -213,12 +214,23 @@ impl Given {
     }
 
     fn assemble(&self, prompt: &Prompt, inputs: &Inputs, counts: &mut Counts<'_>) -> Result<(Assembly, Report), Error> {
+        self.assemble_with(None, prompt, inputs, counts)
+    }
+
+    fn assemble_with(
+        &self,
+        profile: Option<&Profile>,
+        prompt: &Prompt,
+        inputs: &Inputs,
+        counts: &mut Counts<'_>,
+    ) -> Result<(Assembly, Report), Error> {
         let options = Options {
             key: &Key::new([7; 32]),
             layers: &self.limits.1,
             input_tokens: self.limits.0,
             output_tokens: None,
             monolithic: None,
+            profile,
         };
         assemble(prompt, inputs, counts, &options)
     }
@@ -271,6 +283,23 @@ fn given() -> impl Strategy<Value = Given> {
             limits,
         },
     )
+}
+
+/// A profile of any signals.
+fn profile() -> impl Strategy<Value = Profile> {
+    let names = vec("[a-z]{1,8}", 0..4);
+    let signals = (any::<(bool, bool, bool)>(), names, prop::option::of(select(Format::ALL.to_vec())));
+    signals.prop_map(|((needs_retry, time_sensitive, compliance_required), agents, preferred_format)| {
+        let signals = Signals {
+            needs_retry,
+            time_sensitive,
+            compliance_required,
+            preferred_format,
+            last_failure_subagents: agents,
+            ..Signals::default()
+        };
+        adapt(&signals, &Registry::Vouched, &known_risks()).profile
+    })
 }
 
 /// The bytes that a provider may cache: the sections up to the last boundary.
@@ -336,6 +365,29 @@ proptest! {
         let second = b.assemble(&prompt, &b.inputs(outside), &mut counts);
         if let (Ok((first, _)), Ok((second, _))) = (first, second) {
             prop_assert_eq!(prefix(&first), prefix(&second));
+        }
+    }
+
+    #[test]
+    fn a_profile_moves_no_byte_of_the_prefix_and_is_always_whole(given in given(), profile in profile()) {
+        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let inputs = given.inputs(outside);
+        let without = given.assemble(&prompt, &inputs, &mut counts);
+        let empty = given.assemble_with(Some(&Profile::default()), &prompt, &inputs, &mut counts);
+        prop_assert_eq!(without.as_ref().ok(), empty.as_ref().ok());
+        match given.assemble_with(Some(&profile), &prompt, &inputs, &mut counts) {
+            Ok((assembly, report)) => {
+                check_account(&assembly, &report, &given)?;
+                let (without, _) = without.unwrap();
+                prop_assert_eq!(prefix(&assembly), prefix(&without));
+                prop_assert_eq!(&assembly.boundaries, &without.boundaries);
+                let shown: Vec<_> = assembly.suffix().iter().filter(|section| section.name == "profile").collect();
+                prop_assert_eq!(shown.len(), 1);
+                prop_assert_eq!(&shown[0].text, &format!("{}\n", profile.text()));
+                prop_assert_eq!(shown[0].role, Role::User);
+                prop_assert!(assembly.sections.is_sorted_by_key(|section| section.rank));
+            }
+            Err(error) => prop_assert_eq!(error.kind(), ErrorKind::BudgetTooSmall),
         }
     }
 

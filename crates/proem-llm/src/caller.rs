@@ -1,10 +1,11 @@
 //! Calls a model: encodes, sends, reads, and tries again where that may help.
 //!
 //! Invariants: every attempt is in [`Called::attempts`]; what can't be recorded is not used; a replay
-//! opens no connection, needs no key and never waits; a call that is cancelled, or whose future is
+//! opens no connection, needs no key, passes no gate and never waits; a call that is cancelled, or whose future is
 //! dropped, closes its connection and gives its place to the next.
 
 mod attempt;
+pub mod gate;
 mod live;
 mod replayed;
 
@@ -21,6 +22,7 @@ use proem_engine::providers::Model;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::gate::{Attempt, Gate};
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
 use crate::codec::{Names, encode, restored};
@@ -69,6 +71,8 @@ pub struct Call<'c> {
     pub plan: &'c CachePlan,
     /// Which call of which run it is.
     pub slot: Slot,
+    /// Who is asked before each attempt over the network.
+    pub gate: &'c dyn Gate,
 }
 
 /// How a call went.
@@ -103,11 +107,14 @@ pub struct Sent {
 struct Ready<'c> {
     request: &'c Request,
     model: &'c Model,
+    plan: &'c CachePlan,
     slot: Slot,
     paced: &'c Paced,
     wire: &'c WireRequest,
     url: &'c str,
     policy: &'c Policy,
+    gate: &'c dyn Gate,
+    dropped: &'c [Dropped],
 }
 
 impl Caller {
@@ -152,9 +159,10 @@ impl Caller {
             Ok(encoded) => encoded,
             Err(error) => return refuse(error.to_string()),
         };
-        let Call { request, model, slot, .. } = *call;
+        let Call { request, model, plan, slot, gate, .. } = *call;
         let url = paced.endpoint.url(encoded.wire.path);
-        let ready = Ready { request, model, slot, paced, wire: &encoded.wire, url: &url, policy: &self.policy };
+        let (wire, dropped, policy) = (&encoded.wire, encoded.dropped.as_slice(), &self.policy);
+        let ready = Ready { request, model, plan, slot, paced, wire, url: &url, policy, gate, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
             Wire::Live(client) => live::carry(client, None, &ready, (end, stop), &mut attempts).await,
@@ -178,6 +186,20 @@ impl Caller {
 }
 
 impl<'c> Ready<'c> {
+    /// The attempt with that number, as a gate sees it.
+    const fn attempt(&self, number: u32) -> Attempt<'c> {
+        Attempt {
+            slot: self.slot,
+            number,
+            request: self.request,
+            model: self.model,
+            endpoint: &self.paced.endpoint,
+            plan: self.plan,
+            wire: self.wire,
+            dropped: self.dropped,
+        }
+    }
+
     /// Who is asked, for messages.
     fn names(&self) -> Names<'c> {
         let endpoint = &self.paced.endpoint;

@@ -1,7 +1,7 @@
 //! Credentials: they enter by name, and leave only into the header of a request.
 //!
 //! A [`Secret`] can't be printed or written down. [`find`] looks for secrets in what is about to be
-//! kept.
+//! kept, [`redact`] takes them out of it; a [`Finder`] does either for many texts.
 
 mod search;
 mod views;
@@ -51,13 +51,65 @@ impl fmt::Debug for Secret {
 /// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
 #[must_use]
 pub fn find<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
-    let searched: Vec<&Secret> = secrets.iter().filter(|secret| secret.value.len() >= SHORTEST).collect();
-    if searched.is_empty() {
-        return None;
+    Finder::new(secrets).find(text)
+}
+
+/// The text without its secrets, each replaced by `[redacted:NAME]`; `None` if [`find`] finds none.
+///
+/// Where one stands in another form than as it is, or a name would give one away, nothing but a
+/// marker is left. What comes back holds no secret that [`find`] finds.
+#[must_use]
+pub fn redact(secrets: &[Secret], text: &str) -> Option<String> {
+    Finder::new(secrets).redact(text)
+}
+
+/// Looks for the same secrets in many texts.
+pub struct Finder<'s> {
+    /// Those that are long enough, and how they are searched for; `None` if there are none.
+    search: Option<(Vec<&'s Secret>, search::Search)>,
+}
+
+impl fmt::Debug for Finder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
     }
-    let search = search::Search::new(searched.iter().map(|secret| secret.value.as_bytes()));
-    let found = views::any(text, &mut |view| search.find(view))?;
-    searched.get(found).copied()
+}
+
+impl<'s> Finder<'s> {
+    /// A finder of these secrets.
+    #[must_use]
+    pub fn new(secrets: &'s [Secret]) -> Self {
+        let mut searched: Vec<&Secret> = secrets.iter().filter(|secret| secret.value.len() >= SHORTEST).collect();
+        // A secret that holds another is taken out as a whole.
+        searched.sort_by_key(|secret| core::cmp::Reverse(secret.value.len()));
+        let search = (!searched.is_empty()).then(|| {
+            let search = search::Search::new(searched.iter().map(|secret| secret.value.as_bytes()));
+            (searched, search)
+        });
+        Self { search }
+    }
+
+    /// As [`find`].
+    #[must_use]
+    pub fn find(&self, text: &[u8]) -> Option<&'s Secret> {
+        let (searched, search) = self.search.as_ref()?;
+        let found = views::any(text, &mut |view| search.find(view))?;
+        searched.get(found).copied()
+    }
+
+    /// As [`redact`].
+    #[must_use]
+    pub fn redact(&self, text: &str) -> Option<String> {
+        let found = self.find(text.as_bytes())?;
+        let (searched, _) = self.search.as_ref()?;
+        let marker = |secret: &Secret| format!("[redacted:{}]", secret.name);
+        let replaced =
+            searched.iter().fold(text.to_owned(), |text, secret| text.replace(&secret.value, &marker(secret)));
+        // The last of them is shorter than any secret that is searched for.
+        let mut left = [replaced, marker(found)].into_iter();
+        let clean = left.find(|text| self.find(text.as_bytes()).is_none());
+        Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +188,32 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_taken_out() {
+        let secrets =
+            [Secret::new("SHORT", "fifteen-letters"), Secret::new("ONE", KEY), Secret::new("ABC", "abcdefghijklmnop")];
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(redact(&secrets, text).as_deref(), expected, "{text:?}");
+        };
+        check("nothing of the kind, fifteen-letters", None);
+        check(&format!("key={KEY};"), Some("key=[redacted:ONE];"));
+        check(&format!("{KEY} abcdefghijklmnop {KEY}"), Some("[redacted:ONE] [redacted:ABC] [redacted:ONE]"));
+        // In another form nothing of the text is left.
+        check(&format!("Basic {}", STANDARD.encode(KEY)), Some("[redacted:ONE]"));
+        check(&format!("abcdefghijklmnop and {}", STANDARD.encode(KEY)), Some("[redacted:ABC]"));
+    }
+
+    #[test]
+    fn a_secret_within_another_or_in_a_name_stays_hidden() {
+        let long = "abcdefghijklmnop-and-more";
+        let secrets = [Secret::new("PART", "abcdefghijklmnop"), Secret::new("ALL", long)];
+        assert_eq!(redact(&secrets, long).as_deref(), Some("[redacted:ALL]"));
+        let placeholder = [Secret::new("EXAMPLE_API_TOKEN", "EXAMPLE_API_TOKEN")];
+        assert_eq!(redact(&placeholder, "x EXAMPLE_API_TOKEN").as_deref(), Some("[redacted]"));
+    }
+
+    #[test]
     fn nothing_shows_it() {
+        assert_eq!(format!("{:?}", Finder::new(&[Secret::new("KEY", "sixteen-letters!")])), "[redacted]");
         assert_eq!(format!("{:?}", Secret::new("KEY", "value")), "[redacted]");
     }
 
@@ -196,6 +273,25 @@ mod tests {
             let text = [&before[..], b" ", &text, b" ", &after[..]].concat();
             let secrets = [Secret::new("NO", "0123456789abcdef0123"), Secret::new("KEY", value)];
             prop_assert_eq!(find(&secrets, &text).map(Secret::name), Some("KEY"));
+        }
+
+        #[test]
+        fn what_is_redacted_holds_no_secret(
+            one in value(), other in value(), before in ".{0,30}", after in ".{0,30}", choices in vec(0u8..3, 0..80),
+            form in 0usize..5,
+        ) {
+            let held = match form {
+                0 => one.clone(),
+                1 => percent(&one, &choices),
+                2 => json(&one, &choices),
+                3 => STANDARD.encode(&one),
+                _ => format!("{one}{other}{one}"),
+            };
+            let text = format!("{before} {held} {after}");
+            let secrets = [Secret::new("ONE", one), Secret::new("OTHER", other)];
+            let redacted = redact(&secrets, &text);
+            prop_assert!(redacted.as_deref().is_some_and(|text| text.contains("[redacted")));
+            prop_assert!(find(&secrets, redacted.unwrap_or_default().as_bytes()).is_none());
         }
 
         #[test]

@@ -7,6 +7,8 @@ mod answers;
 mod cassettes;
 #[path = "caller/failures.rs"]
 mod failures;
+#[path = "caller/gate.rs"]
+mod gate;
 #[path = "caller/limits.rs"]
 mod limits;
 #[path = "../src/sample.rs"]
@@ -19,6 +21,7 @@ use proem_engine::cache::CachePlan;
 use proem_engine::call::{Answering, Arrival, Content, Request};
 use proem_engine::providers::{Model, Provider};
 use proem_guard::show;
+use proem_llm::caller::gate::{Gate, Open};
 use proem_llm::caller::{Call, Called, Caller, Wire};
 use proem_llm::client::Client;
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
@@ -93,8 +96,12 @@ impl Asking {
     }
 
     pub(crate) fn call(&self) -> Call<'_> {
+        self.call_through(&Open)
+    }
+
+    pub(crate) fn call_through<'c>(&'c self, gate: &'c dyn Gate) -> Call<'c> {
         let Self { endpoint, request, model, plan, slot } = self;
-        Call { endpoint: &endpoint.name, request, model, plan, slot: *slot }
+        Call { endpoint: &endpoint.name, request, model, plan, slot: *slot, gate }
     }
 
     pub(crate) async fn ask(&self) -> Called {

@@ -4,11 +4,13 @@
 //! the order in which they were asked for, whichever was done first; the times that a run sees
 //! never go backwards; when the caller gives up or the deadline comes, the run is told, and what it
 //! then ends with is its own decision. Everything that a run saw is in the transcript, from which
-//! it can be replayed step by step.
+//! it can be replayed step by step. What a journal can't write down is not performed.
 
 mod calls;
+mod journal;
 
 pub use self::calls::{Calls, Directory, Made, Served};
+pub use self::journal::{Journal, Pausing, Unwritten};
 
 use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -56,7 +58,18 @@ pub enum Reached<T> {
     Asked(Vec<Question>),
 }
 
-/// Drives a run from `what` on until it ends or asks.
+/// Where a run goes on from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Onward {
+    /// An event that it waits for.
+    Event(What),
+    /// Effects that it asked for and that have no results yet: they are performed first.
+    Effects(Vec<(EffectId, Effect)>),
+    /// A time that it waits for.
+    Until(Time),
+}
+
+/// Drives a run from `what` on until it ends or asks; nothing is written down.
 ///
 /// # Errors
 ///
@@ -67,44 +80,97 @@ pub async fn drive<M: Machine>(
     world: &impl Perform,
     bounds: &Bounds,
 ) -> Result<Driven<M::Outcome>, proem_engine::Error> {
-    let mut clock = Clock::default();
+    go_on(machine, Onward::Event(what), world, bounds, &Unwritten).await
+}
+
+/// Drives a run from where it stands until it ends or asks. `journal` is told of each event, and of
+/// what is about to be done before it is done.
+///
+/// # Errors
+///
+/// [`proem_engine::ErrorKind::OutOfStep`] if the run waits for something else; the journal's error if
+/// it can't write, before anything of it is performed.
+pub async fn go_on<M: Machine>(
+    machine: &mut M,
+    from: Onward,
+    world: &impl Perform,
+    bounds: &Bounds,
+    journal: &impl Journal,
+) -> Result<Driven<M::Outcome>, proem_engine::Error> {
     let deadline = bounds.time.map(|time| Instant::now() + time);
-    let mut transcript = Vec::new();
-    let mut event = clock.event(what);
     // A person who gives up is heard before the deadline, and each of them once.
-    let mut told = false;
+    let mut driving = Driving { world, stop: &bounds.stop, deadline, told: false, clock: Clock::default() };
+    let mut transcript = Vec::new();
+    let mut from = from;
     loop {
-        transcript.push(event.clone());
-        let what = match machine.step(event)? {
-            Step::Done(outcome) => return Ok(Driven { reached: Reached::Done(outcome), transcript }),
-            Step::Ask(questions) => return Ok(Driven { reached: Reached::Asked(questions), transcript }),
-            Step::Do(effects) => {
-                let ended = bounds.stop.child_token();
-                if told {
-                    // A run that asks for more after its time gets no more of it.
-                    ended.cancel();
-                }
-                let mut work = std::pin::pin!(perform_all(&effects, world, &ended));
-                match within(work.as_mut(), deadline, &bounds.stop, told).await {
-                    Ok(results) => What::Performed { results },
-                    Err(why) => {
-                        // What was begun is told to end and may note how far it came.
-                        ended.cancel();
-                        work.await;
-                        told = true;
-                        What::Cancelled { why }
-                    }
-                }
+        let what = match from {
+            Onward::Event(what) => what,
+            Onward::Effects(effects) => {
+                journal.intends(&|| machine.state(), &effects).await?;
+                driving.perform(&effects).await
             }
-            Step::Wait { until } => match within(clock.wait(until), deadline, &bounds.stop, told).await {
-                Ok(()) => What::Woken,
-                Err(why) => {
-                    told = true;
-                    What::Cancelled { why }
-                }
-            },
+            Onward::Until(until) => {
+                journal.pauses(&|| machine.state(), Pausing::Waits { until }).await?;
+                driving.wait(until).await
+            }
         };
-        event = clock.event(what);
+        let event = driving.clock.event(what);
+        let step = machine.step(event.clone())?;
+        journal.stepped(&event);
+        transcript.push(event);
+        from = match step {
+            Step::Done(outcome) => return Ok(Driven { reached: Reached::Done(outcome), transcript }),
+            Step::Ask(questions) => {
+                journal.pauses(&|| machine.state(), Pausing::Asks(&questions)).await?;
+                return Ok(Driven { reached: Reached::Asked(questions), transcript });
+            }
+            Step::Do(effects) => Onward::Effects(effects),
+            Step::Wait { until } => Onward::Until(until),
+        };
+    }
+}
+
+/// What a run is driven with.
+#[derive(Debug)]
+struct Driving<'d, W> {
+    world: &'d W,
+    stop: &'d CancellationToken,
+    deadline: Option<Instant>,
+    /// Whether the run was told that it is given up.
+    told: bool,
+    clock: Clock,
+}
+
+impl<W: Perform> Driving<'_, W> {
+    /// Performs effects, until all are done or the run is given up.
+    async fn perform(&mut self, effects: &[(EffectId, Effect)]) -> What {
+        let ended = self.stop.child_token();
+        if self.told {
+            // A run that asks for more after its time gets no more of it.
+            ended.cancel();
+        }
+        let mut work = std::pin::pin!(perform_all(effects, self.world, &ended));
+        match within(work.as_mut(), self.deadline, self.stop, self.told).await {
+            Ok(results) => What::Performed { results },
+            Err(why) => {
+                // What was begun is told to end and may note how far it came.
+                ended.cancel();
+                work.await;
+                self.told = true;
+                What::Cancelled { why }
+            }
+        }
+    }
+
+    /// Waits, until it is time or the run is given up.
+    async fn wait(&mut self, until: Time) -> What {
+        match within(self.clock.wait(until), self.deadline, self.stop, self.told).await {
+            Ok(()) => What::Woken,
+            Err(why) => {
+                self.told = true;
+                What::Cancelled { why }
+            }
+        }
     }
 }
 

@@ -133,6 +133,28 @@ pub enum Error {
     /// The operating system's random source failed.
     #[error("the operating system gave no random bytes ({0}); try again")]
     Random(getrandom::Error),
+    /// A state is too long to be sealed.
+    #[error("the run's state is too long to be sealed; give it less to hold")]
+    Seal,
+    /// The records can't be read or written.
+    #[error(transparent)]
+    Records(#[from] proem_store::Error),
+    /// A recorded run can't be gone on with.
+    #[error("run `{run}` can't be resumed: {why}")]
+    NotResumable {
+        /// Its id.
+        run: String,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// A recorded run can't be replayed.
+    #[error("run `{run}` can't be replayed: {why}")]
+    NotReplayable {
+        /// Its id.
+        run: String,
+        /// Why not.
+        why: String,
+    },
 }
 
 impl Error {

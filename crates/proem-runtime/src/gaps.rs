@@ -49,7 +49,11 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::TimedOut { .. }
         | Error::TooMuchOutput { .. }
         | Error::GitAnswer { .. }
-        | Error::Random(_) => (error.to_string(), None),
+        | Error::Random(_)
+        | Error::Seal => (error.to_string(), None),
+        Error::Records(_) | Error::NotResumable { .. } | Error::NotReplayable { .. } => {
+            ("the records can't be used".to_owned(), None)
+        }
     };
     Gap { what: what.to_owned(), why, about }
 }

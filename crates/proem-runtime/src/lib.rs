@@ -5,6 +5,7 @@
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
 //! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
 //! - [`driver`] performs what the steps of a run ask for.
+//! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
@@ -23,6 +24,7 @@ mod gather;
 pub mod git;
 mod process;
 pub mod readers;
+pub mod records;
 pub mod remote_embedder;
 mod seal;
 pub mod task_vectors;

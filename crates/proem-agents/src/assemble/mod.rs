@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::assemble::{Options, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
 use proem_engine::mode::{Examples, Hints, Inferred, Keywords, Mode, infer};
+use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -120,6 +121,8 @@ pub struct Request<'r> {
     pub input_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces.
     pub monolithic: Option<usize>,
+    /// What was learned and is wished for.
+    pub profile: Option<&'r Profile>,
     /// What tools and skills are selected from; `None` names base tools and default skills only.
     pub selecting: Option<&'r Selecting<'r>>,
     /// What an embedding model says about memories and events; `None` leaves them to shared words.
@@ -202,6 +205,7 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
         input_tokens: request.input_tokens,
         output_tokens: request.settings.output_tokens,
         monolithic: request.monolithic,
+        profile: request.profile,
     };
     let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
     states_both_rules(&assembly)?;

@@ -12,6 +12,7 @@ mod caps;
 mod checklist;
 mod laws;
 mod modes;
+mod profile;
 mod scene;
 mod screen;
 mod selection;

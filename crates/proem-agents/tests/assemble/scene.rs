@@ -12,6 +12,7 @@ use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::catalogue::Catalogue;
 use proem_engine::mode::{Hints, Mode};
+use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -43,6 +44,7 @@ pub(crate) struct Scene {
     pub(crate) input_tokens: Option<usize>,
     pub(crate) shelf: Option<Shelf>,
     pub(crate) guarded: Guarded,
+    pub(crate) profile: Option<Profile>,
 }
 
 /// A catalogue, ranked by words.
@@ -106,6 +108,7 @@ impl Scene {
             input_tokens: None,
             shelf: None,
             guarded: Guarded::AsShipped,
+            profile: None,
         }
     }
 
@@ -135,6 +138,7 @@ impl Scene {
             key: &Key::new([7; 32]),
             input_tokens: self.input_tokens,
             monolithic: None,
+            profile: self.profile.as_ref(),
             selecting: selecting.as_ref(),
             entries: None,
             screening: Screening { guard: &GUARD, policy },

@@ -3,30 +3,43 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use proem_agents::assemble::gathered::{Gathered, RuleText};
-use proem_agents::assemble::output::{Extra, Output, output};
+use proem_agents::assemble::output::{Extra, Output, degraded, output};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
+use proem_engine::ledger::Priced;
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
+use proem_engine::profile::Adapted;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::Counts;
-use proem_guard::Untrusted;
+use proem_guard::{Untrusted, Verdict};
+use proem_runtime::records::{Ledger, Start, assembled as recorded_assembly};
 use proem_runtime::{Environment, GatherOptions, gather, installation_key};
-use proem_text::{Label, Source, json};
-use serde_json::Value as Json;
+use proem_store::record::Numbers;
+use proem_text::json as text_json;
+use proem_text::{Label, Source};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::catalogue;
 use super::explain::{Account, SelectionAccount, explain};
+use super::run::made::of_assembly;
+use super::run::output::ProfileOut;
 use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
+use crate::calling::Factors;
 use crate::failure::Failure;
 use crate::guarding::{Guarding, tools};
 use crate::places::Places;
 use crate::project::{Project, Reading};
-use crate::ui;
+use crate::records::learning::{History, adapted};
+use crate::records::writing::{Record, Writing};
+use crate::{records, ui};
 
 /// The longest task, in bytes; a longer one is a file, not a task.
 const MAX_TASK_BYTES: u64 = 1024 * 1024;
@@ -55,10 +68,13 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let prompt = project.book()?.prompt(PROMPT, args.prompt_version.as_deref())?;
     let providers = Providers::load()?;
     let format = if args.json { Format::Json } else { args.format };
-    let model = model(&providers, project, &prompt, args, format)?;
+    let (model, role) = model(&providers, project, &prompt, args, format)?;
+    let model = &counted(model, places)?;
     let mut options = GatherOptions::new(Environment::inherited());
     options.trusted = project.trusted_rules();
     let gathered = gather(&args.root, &options)?;
+    let runtime = records::runtime()?;
+    let (records, adapted) = runtime.block_on(begin(args, places, project, &prompt))?;
     let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
     outside.for_each(|file| project.distrust(file.name, "context for reference, not rules".into()));
     let key = installation_key(&places.key())?;
@@ -79,29 +95,29 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         key: &key,
         input_tokens: input_tokens(args, model, project, &prompt),
         monolithic,
+        profile: adapted.as_ref().map(|adapted| &adapted.profile),
         selecting: selecting.as_ref(),
         entries: entries.as_ref(),
         screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
         mode_examples: prepared.mode_examples(),
     };
+    let began = Instant::now();
     let assembled = assemble(&request, &mut counts)?;
+    let took = began.elapsed();
     let cache = plan(&assembled.assembly, model, counter.exactness());
-    match format {
-        Format::Text => ui::data(&text::text(&assembled.assembly))?,
-        Format::Anthropic | Format::Openai => {
-            let body = proem_llm::request(&assembled.assembly, model, &cache)?;
-            ui::data(&format!("{}\n", json::pretty(&body)))?;
-        }
-        Format::Json => {
-            let degraded = prepared.degraded.clone();
-            let extra = Extra {
-                degraded,
-                embedding_calls: prepared.calls,
-                catalogue_tokens: catalogue_tokens(&prepared),
-                ..extra(project, &cache)?
-            };
-            ui::data(&as_json(output(&task, &gathered, &assembled, extra))?)?;
-        }
+    let answer = Answer {
+        task: &task,
+        gathered: &gathered,
+        assembled: &assembled,
+        model,
+        cache: &cache,
+        prepared: &prepared,
+        adapted: adapted.as_ref(),
+    };
+    put(format, project, &answer)?;
+    if let Some(records) = records {
+        let written = Written { prompt: &prompt, role: &role, guard: &guarding, answer: &answer, took };
+        runtime.block_on(write(args, (places, project), records, &written));
     }
     if args.explain {
         let account = Account {
@@ -110,6 +126,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
             model,
             cache: &cache,
             untrusted: &project.untrusted,
+            adapted: adapted.as_ref(),
             selection: SelectionAccount {
                 embedding_calls: prepared.calls,
                 degraded: &prepared.degraded,
@@ -119,6 +136,39 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         Ok(Printed::Explained(explain(&account)))
     } else {
         Ok(Printed::Short(shortfalls(&assembled, &gathered)))
+    }
+}
+
+/// An assembly with what it was made from.
+struct Answer<'a> {
+    task: &'a Task,
+    gathered: &'a Gathered,
+    assembled: &'a Assembled,
+    model: &'a Model,
+    cache: &'a CachePlan,
+    prepared: &'a Prepared,
+    adapted: Option<&'a Adapted>,
+}
+
+/// Prints the prompt.
+fn put(format: Format, project: &Project, answer: &Answer<'_>) -> Result<(), Failure> {
+    let Answer { assembled, prepared, .. } = answer;
+    match format {
+        Format::Text => ui::data(&text::text(&assembled.assembly)),
+        Format::Anthropic | Format::Openai => {
+            let body = proem_llm::request(&assembled.assembly, answer.model, answer.cache)?;
+            ui::data(&format!("{}\n", text_json::pretty(&body)))
+        }
+        Format::Json => {
+            let extra = Extra {
+                degraded: prepared.degraded.clone(),
+                embedding_calls: prepared.calls,
+                catalogue_tokens: catalogue_tokens(prepared),
+                ..extra(project, answer.cache)?
+            };
+            let output = output(answer.task, answer.gathered, assembled, extra);
+            ui::data(&as_json(WithProfile { output, profile: answer.adapted.map(Into::into) })?)
+        }
     }
 }
 
@@ -146,9 +196,89 @@ fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {
     })
 }
 
-fn as_json(out: Output) -> Result<String, Failure> {
+/// What `--json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct WithProfile {
+    #[serde(flatten)]
+    output: Output,
+    /// What the prompt shows of what was learned and is wished for; absent where nothing is adapted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileOut>,
+}
+
+/// Opens the records, and looks up what the prompt learned.
+async fn begin(
+    args: &Assemble,
+    places: &Places,
+    project: &Project,
+    prompt: &Prompt,
+) -> Result<(Option<Writing>, Option<Adapted>), Failure> {
+    let record = if args.no_record { Record::No } else { Record::AsConfigured };
+    // Nothing is spent, so no cap binds and no record is needed.
+    let ledger = Ledger { caps: Vec::new(), priced: Priced::Free };
+    let records = Writing::begin(places, project, record, ledger, Vec::new()).await?;
+    let history = records.as_ref().map_or(History::Closed, |records| History::Open(records.store()));
+    let adapted = adapted((places, project), &prompt.id, &args.wishes, history).await?;
+    Ok((records, adapted))
+}
+
+/// What is written down of an assembly.
+struct Written<'w> {
+    prompt: &'w Prompt,
+    role: &'w str,
+    guard: &'w Guarding,
+    answer: &'w Answer<'w>,
+    took: Duration,
+}
+
+/// Records an assembly; that it could not be is only noted, since nothing depends on it.
+async fn write(args: &Assemble, (places, project): (&Places, &Project), records: Writing, written: &Written<'_>) {
+    if let Err(failure) = kept(args, project, &records, written).await {
+        ui::note(&format!("the assembly is not recorded: {failure}"));
+    }
+    records.end(places).await;
+}
+
+async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &Written<'_>) -> Result<(), Failure> {
+    let Answer { assembled, model, prepared, adapted, .. } = written.answer;
+    let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
+    let numbers = Numbers {
+        took_ms: u64::try_from(written.took.as_millis()).ok(),
+        assembled_us: u64::try_from(written.took.as_micros()).ok(),
+        embedding_calls: u64::try_from(prepared.calls).ok(),
+        threats: Some(noted(Verdict::Flag)),
+        filtered: Some(noted(Verdict::Quarantine)),
+        degraded: !degraded(assembled, &prepared.degraded).is_empty(),
+        ..Numbers::default()
+    };
+    let start = Start {
+        id: Writing::id()?,
+        parent: None,
+        kind: "assemble",
+        prompt: &written.prompt.id,
+        role: written.role,
+        model: &model.name,
+        endpoint: "",
+        line: None,
+        files: &of_assembly(&project.book()?, written.prompt, &written.guard.files),
+        inputs: &json!({ "task": args.task }),
+        settings: &json!({ "proem": env!("CARGO_PKG_VERSION"), "mode": assembled.mode.mode.as_str() }),
+        policy: &written.guard.rules,
+        profile: adapted.map(|adapted| &adapted.profile),
+        report: &assembled.report,
+        monolithic_tokens: assembled.report.totals.monolithic.and_then(|tokens| u64::try_from(tokens).ok()),
+        steps: 0,
+    };
+    let finish = recorded_assembly(&records.kept(), &start, &assembled.assembly, numbers);
+    match finish {
+        Some(finish) => Ok(records.store().finish(finish).await?),
+        None => Ok(()),
+    }
+}
+
+fn as_json(out: WithProfile) -> Result<String, Failure> {
     let json = serde_json::to_value(out).map_err(|e| Failure::bug("could not write JSON", e))?;
-    Ok(format!("{}\n", json::pretty(&json)))
+    Ok(format!("{}\n", text_json::pretty(&json)))
 }
 
 /// The tokens of all definitions in the catalogue: what a prompt with every tool would hold.
@@ -203,24 +333,32 @@ fn hints(args: &Assemble) -> Hints {
     }
 }
 
-/// The model that is asked for, configured, or named by the prompt; it must speak the format.
+/// A model as its tokens are counted here.
+fn counted(model: &Model, places: &Places) -> Result<Model, Failure> {
+    let mut model = model.clone();
+    Factors::load(places)?.apply(&mut model);
+    Ok(model)
+}
+
+/// The model that is asked for, configured, or named by the prompt, with what it was called; it must
+/// speak the format.
 fn model<'p>(
     providers: &'p Providers,
     project: &Project,
     prompt: &Prompt,
     args: &Assemble,
     format: Format,
-) -> Result<&'p Model, Failure> {
+) -> Result<(&'p Model, String), Failure> {
     let wanted = args.model.as_deref().or(project.config.model.as_deref());
     let wanted = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small");
     let model = providers.model(wanted)?;
     let provider = match format {
         Format::Anthropic => Provider::Anthropic,
         Format::Openai => Provider::OpenAi,
-        Format::Text | Format::Json => return Ok(model),
+        Format::Text | Format::Json => return Ok((model, wanted.to_owned())),
     };
     if model.provider() == provider {
-        return Ok(model);
+        return Ok((model, wanted.to_owned()));
     }
     let others: Vec<&str> = providers.models().filter(|m| m.provider() == provider).map(|m| m.name.as_str()).collect();
     let (format, own) = if format == Format::Anthropic { ("anthropic", "openai") } else { ("openai", "anthropic") };

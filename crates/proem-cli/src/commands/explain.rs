@@ -7,12 +7,14 @@ use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded}
 use proem_agents::assemble::selecting::Candidate;
 use proem_engine::cache::CachePlan;
 use proem_engine::catalogue::Approval;
+use proem_engine::profile::Adapted;
 use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, State};
 use proem_engine::section::Trust;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
 
+use super::run::account::profile;
 use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
 
 /// What an account is written from.
@@ -24,6 +26,7 @@ pub(super) struct Account<'a> {
     pub(super) cache: &'a CachePlan,
     pub(super) untrusted: &'a [UntrustedFile],
     pub(super) selection: SelectionAccount<'a>,
+    pub(super) adapted: Option<&'a Adapted>,
 }
 
 /// What the assembly itself doesn't know about selection.
@@ -46,6 +49,10 @@ pub(super) fn explain(account: &Account<'_>) -> String {
     table(account, &mut out);
     totals(account, &mut out);
     selection(account, &mut out);
+    if let Some(adapted) = account.adapted {
+        out.push('\n');
+        out.push_str(&profile(adapted));
+    }
     decisions(account, &mut out);
     out
 }

@@ -1,16 +1,22 @@
 //! What each command does.
 
+mod adapt;
 mod assemble;
 mod book;
 mod catalogue;
 mod completions;
+mod cost;
 mod explain;
+mod failures;
 mod init;
 mod reference;
 mod run;
+mod runs;
 mod scan;
 mod select;
 mod selecting;
+mod stats;
+mod store;
 mod tokens;
 mod trust;
 
@@ -22,12 +28,18 @@ use crate::failure::Failure;
 /// Runs the command that was given.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
+        Command::Adapt(args) => adapt::run(&args),
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
+        Command::Cost(args) => cost::run(&args),
+        Command::Failures(command) => failures::run(&command),
         Command::Run(args) => run::run(&args),
+        Command::Runs(command) => runs::run(&command),
         Command::Scan(args) => scan::run(&args),
         Command::Select(args) => select::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Store(command) => store::run(&command),
         Command::Tokens(args) => tokens::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Init(args) => init::run(&args),

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::process::ExitCode;
 
-use proem_agents::assemble::output::Output;
 use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{run, scan};
+use super::{assemble, run, scan};
 use crate::args::ReferenceDocument;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -17,7 +16,9 @@ use crate::ui;
 pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration(),
-        ReferenceDocument::AssembleSchema => format!("{}\n", json::pretty(&schema_for!(Output).to_value())),
+        ReferenceDocument::AssembleSchema => {
+            format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
+        }
         ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::Output).to_value())),
         ReferenceDocument::ScanSchema => format!("{}\n", json::pretty(&schema_for!(scan::output::Output).to_value())),
     })?;
@@ -30,8 +31,9 @@ const INTRODUCTION: &str = "\
 Your configuration is the file `proem/config.toml` below `$XDG_CONFIG_HOME` (`~/.config` if that is
 not set). A repository may have a `proem.toml` at its root, with the same keys. Once you trust it
 with `proem trust`, its keys are laid over yours, table by table. Until then it may only restrict:
-its `max_context_tokens`, `max_tools`, `max_skills` and `max_memories` apply where they are lower
-than yours, and everything else in it is ignored.
+its `max_context_tokens`, `max_tools`, `max_skills`, `max_memories`, `max_results` and the caps below
+`[budget]` apply where they are lower than yours, `records.keep` where it keeps less, and everything
+else in it is ignored.
 
 A key that isn't listed here is an error. A key without a default may be left out.
 ";
@@ -55,6 +57,22 @@ tools = ["edit", "test"]
 
 [roles]
 small = "ollama/llama3.1"
+
+[budget]
+zone = "Europe/Berlin"
+
+[budget.project]
+day = 0.50
+month = 8.00
+
+[budget.user]
+day_tokens = 2000000
+
+[records]
+days = 30
+
+[adapt]
+preferred_format = "Markdown"
 
 [providers.ollama]
 base_url = "http://127.0.0.1:11434/v1"

@@ -3,16 +3,20 @@
 //! Standard output holds the value, or the request with `--dry-run`; everything else goes to
 //! standard error. A value that is the prompt's fallback says so, and the exit code is 3.
 
-mod account;
+pub(super) mod account;
+pub(super) mod asking;
 mod batch;
 mod input;
 mod journal;
+pub(super) mod made;
 pub(crate) mod output;
-mod setting;
-mod single;
+pub(super) mod setting;
+pub(super) mod single;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use self::setting::Setting;
@@ -28,14 +32,34 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let setting = Setting::new(args, &places, &mut project);
     // What was not trusted may be why it failed.
     project.say();
-    let setting = setting?;
-    if args.batch.is_some() { batch::run(args, &setting) } else { single::run(args, &setting) }
+    let mut setting = setting?;
+    let work = match &args.batch {
+        Some(path) => Work::Batch(path),
+        None => Work::Single(input::one(args)?),
+    };
+    calling(async |stop| {
+        setting.begin(args, &places, &project).await?;
+        let done = match &work {
+            Work::Batch(path) => batch::run(args, path, &setting, &stop).await,
+            Work::Single(inputs) => single::run(args, inputs, &setting, &stop).await,
+        };
+        setting.end(&places).await;
+        done
+    })
+}
+
+/// What is to be run.
+enum Work<'w> {
+    /// Each line of a file.
+    Batch(&'w Path),
+    /// These inputs.
+    Single(Json),
 }
 
 /// A runtime for calls, and a token that Ctrl-C cancels.
 ///
 /// The runs themselves stay on this thread; a second one moves the bytes.
-fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
+pub(super) fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

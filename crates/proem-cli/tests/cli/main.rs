@@ -19,16 +19,21 @@ macro_rules! snapshot {
     };
 }
 
+mod adapt;
 mod assemble;
 mod book;
 mod catalogue;
 mod embedding;
 mod fixture;
+mod gallery;
 mod golden;
+mod guide;
 mod hostile;
+mod records;
 mod run;
 mod scan;
 mod schema;
 mod select;
 mod selection;
 mod tokens;
+mod views;

@@ -1,13 +1,13 @@
 //! `proem run` against a server on loopback that speaks the providers' wire protocols.
 
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 
 use proem_llm::scripted::{Answer, Block, Counts, Ending, Finish, How, Raw, Reply, Rule, Say, Script, Server, When};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
+use crate::guide;
 
 const PROMPT: &str = "---
 model: small
@@ -51,7 +51,7 @@ proem:
 
 /// A user with the prompts `reviews/triage` (with a fallback), `reviews/strict` (without) and
 /// `reviews/free` (without a contract), and a provider that is the server.
-fn fixture(server: &Server, more: &str) -> Fixture {
+pub(crate) fn fixture(server: &Server, more: &str) -> Fixture {
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
@@ -74,16 +74,16 @@ fn reply(say: Say) -> Reply {
     Reply { say, how: How::default() }
 }
 
-fn start(replies: Vec<Reply>) -> Server {
+pub(crate) fn start(replies: Vec<Reply>) -> Server {
     Server::start(Script::of(replies)).unwrap()
 }
 
-fn low() -> Reply {
+pub(crate) fn low() -> Reply {
     Reply::value(json!({ "severity": "low", "reason": "It only looks bad." }))
 }
 
 /// What depends on the port, the time and the fixture's folder is blanked.
-fn settled(server: &Server, run: &Run) -> String {
+pub(crate) fn settled(server: &Server, run: &Run) -> String {
     let text = run.transcript().replace(&server.address().to_string(), "127.0.0.1:PORT");
     let mut out = String::new();
     let mut words = text.split_inclusive(' ').peekable();
@@ -92,9 +92,21 @@ fn settled(server: &Server, run: &Run) -> String {
         out.push_str(if is_time { "N " } else { word });
     }
     // Waiting for another request's turn is no business of the machine's speed.
-    let out = out.replace(" after N ms:", ":");
+    let out = without_ids(&out.replace(" after N ms:", ":"));
     let hash = out.find("1.0.0+").and_then(|at| out.get(at..at + 18)).map(str::to_owned);
     hash.map_or(out.clone(), |hash| out.replace(&hash, "1.0.0+HASH"))
+}
+
+/// A transcript without the ids of runs, which are drawn at random.
+pub(crate) fn without_ids(text: &str) -> String {
+    let mut parts = text.split("run ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at(part.bytes().take_while(u8::is_ascii_hexdigit).count());
+        let shown = if [8, 16].contains(&digits.len()) { "ID" } else { digits };
+        out.push_str(&format!("run {shown}{rest}"));
+    }
+    out
 }
 
 /// Runs a prompt against replies; the transcript.
@@ -465,22 +477,6 @@ fn a_secret_in_an_answer_keeps_the_cassette_from_being_written() {
     assert_eq!(fs::read_dir(fixture.repo.join("tapes")).unwrap().count(), 0);
 }
 
-/// Whether a text is what the guide shows; a line `[…]` stands for any lines.
-fn shows(expected: &str, found: &str) -> bool {
-    let parts: Vec<&str> = expected.split("[…]").map(str::trim).collect();
-    let mut rest = found.trim();
-    for (index, part) in parts.iter().enumerate() {
-        let is_last = index + 1 == parts.len();
-        let found = if is_last { rest.rfind(part) } else { rest.find(part) };
-        let Some(at) = found else { return false };
-        if index == 0 && at != 0 {
-            return false;
-        }
-        rest = rest.get(at + part.len()..).unwrap_or_default();
-    }
-    rest.is_empty() || parts.last() == Some(&"")
-}
-
 /// What the server of the guide says.
 fn guide_script() -> Script {
     let rule = |text: &str, then: Vec<Reply>| Rule {
@@ -516,32 +512,6 @@ fn the_guide_is_true() {
         "config.toml",
         &format!("[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\n"),
     );
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/run.md");
-    let guide = fs::read_to_string(path).unwrap();
-    let (mut files, mut sessions) = (0, 0);
-    let mut blocks = guide.split("\n```");
-    blocks.next();
-    while let (Some(block), _) = (blocks.next(), blocks.next()) {
-        let (head, body) = block.split_once('\n').unwrap();
-        if let Some(name) = head.strip_prefix("text title=") {
-            match name.strip_prefix("~/.config/proem/") {
-                Some(name) => fixture.configure(name, &format!("{body}\n")),
-                None => fixture.write(name, format!("{body}\n")),
-            }
-            files += 1;
-        }
-        if head != "console" {
-            continue;
-        }
-        for session in format!("\n{body}").split("\n$ ").skip(1) {
-            let (command, expected) = session.split_once('\n').unwrap_or((session, ""));
-            let command = command.replace("proem ", &format!("{} ", env!("CARGO_BIN_EXE_proem")));
-            let output = fixture.command("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap();
-            let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-            let printed = printed.replace(&format!("http://{address}"), "https://api.anthropic.com");
-            assert!(shows(expected, &printed), "{command}\n── expected\n{expected}\n── found\n{printed}");
-            sessions += 1;
-        }
-    }
-    assert!(files >= 3 && sessions >= 8, "{files} files, {sessions} sessions");
+    let tried = guide::run(&fixture, "run.md", &[(&format!("http://{address}"), "https://api.anthropic.com")]);
+    assert!(tried.files >= 3 && tried.sessions >= 8, "{tried:?}");
 }

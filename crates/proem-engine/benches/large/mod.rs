@@ -107,6 +107,7 @@ impl Large {
             input_tokens: Some(32_000),
             output_tokens: None,
             monolithic: None,
+            profile: None,
         };
         assemble(&self.prompt, &self.inputs, counts, &options).unwrap()
     }

@@ -38,10 +38,16 @@ pub(super) fn choose(bench: &mut Bench<'_, '_>) -> Result<Chosen, Error> {
     let sections = &bench.prompt.file.sections;
     let rungs = sections.iter().map(|section| section.spec.ladders.iter().map(|l| best(&l.rungs)).collect()).collect();
     let mut chosen = Chosen { rungs, dropped: vec![false; sections.len()], worth: 0, bound: 0 };
-    let limits = bench.limits();
-    let halves: Vec<Limit> = limits.iter().map(|(layer, limit)| (*layer, limit / 2)).collect();
+    let whole = bench.limits();
+    // Halves of the limits themselves: a profile must not move what is stable.
+    let halves: Vec<Limit> = whole.iter().map(|(layer, limit)| (*layer, limit / 2)).collect();
+    let limits: Vec<Limit> =
+        whole.iter().map(|(layer, limit)| (*layer, limit.saturating_sub(bench.learned_tokens(*layer)))).collect();
 
     let tokens = tokens(bench, &chosen)?;
+    if whole.iter().any(|(layer, limit)| bench.learned_tokens(*layer) > *limit) {
+        return Err(too_small(bench, &whole, &tokens));
+    }
     let stable: Vec<usize> =
         tokens.iter().enumerate().map(|(index, tokens)| if is_stable(bench, index) { *tokens } else { 0 }).collect();
     let stable_fits = over(bench, &halves, &stable) == 0 || !stable_shrinks(bench);
@@ -66,7 +72,7 @@ pub(super) fn choose(bench: &mut Bench<'_, '_>) -> Result<Chosen, Error> {
     }
     let tokens = model.squeeze(bench, &mut chosen, &limits, Group::Volatile)?;
     (chosen.worth, chosen.bound) = (chosen.worth.saturating_add(worth), chosen.bound.saturating_add(bound));
-    if over(bench, &limits, &tokens) == 0 { Ok(chosen) } else { Err(too_small(bench, &limits, &tokens)) }
+    if over(bench, &limits, &tokens) == 0 { Ok(chosen) } else { Err(too_small(bench, &whole, &tokens)) }
 }
 
 fn tokens(bench: &mut Bench<'_, '_>, chosen: &Chosen) -> Result<Vec<usize>, Error> {
@@ -112,14 +118,19 @@ fn all_worth(bench: &Bench<'_, '_>) -> u64 {
 }
 
 fn too_small(bench: &Bench<'_, '_>, limits: &[Limit], tokens: &[usize]) -> Error {
-    let over = limits.iter().filter(|(layer, limit)| sum(bench, *layer, tokens) > *limit);
+    let needed = |layer: Option<Layer>| sum(bench, layer, tokens).saturating_add(bench.learned_tokens(layer));
+    let over = limits.iter().filter(|(layer, limit)| needed(*layer) > *limit);
     let problem = |(layer, limit): &Limit| {
         let name = layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("layer `{}`", layer.as_str()));
-        let needed = sum(bench, *layer, tokens);
+        let needed = needed(*layer);
         let under = tokens.iter().enumerate().filter(|(index, tokens)| within(bench, *layer, *index) && **tokens > 0);
-        let list: Vec<String> = under
+        let mut list: Vec<String> = under
             .filter_map(|(index, tokens)| Some(format!("`{}` {tokens}", bench.section(index)?.spec.name)))
             .collect();
+        let learned = bench.learned_tokens(*layer);
+        if learned > 0 {
+            list.push(format!("`profile` {learned}"));
+        }
         format!(
             "budget too small: {name} may have {limit} tokens and needs {needed} at the least ({}); raise the limit or shorten these",
             list.join(", ")

@@ -46,6 +46,8 @@ pub enum FailureKind {
     RateLimited,
     /// The account has no money left.
     NoCredit,
+    /// It can't be booked: a budget has no room for it, or the ledger can't be written.
+    NotBooked,
     /// The provider failed.
     Server,
     /// Nobody could be reached, so nothing was sent.
@@ -80,6 +82,7 @@ impl FailureKind {
             Self::TooLong => "too-long",
             Self::RateLimited => "rate-limited",
             Self::NoCredit => "no-credit",
+            Self::NotBooked => "not-booked",
             Self::Server => "server",
             Self::Unreachable => "unreachable",
             Self::TimedOut => "timed-out",
@@ -105,6 +108,7 @@ impl FailureKind {
                 | Self::TooLong
                 | Self::RateLimited
                 | Self::NoCredit
+                | Self::NotBooked
                 | Self::Unreachable
                 | Self::Redirected
                 | Self::Replay

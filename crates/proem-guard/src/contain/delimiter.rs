@@ -28,6 +28,16 @@ impl Key {
         hexadecimal::<4>(&self.hmac(&[b"proem key id"]))
     }
 
+    /// HMAC-SHA256 of `text` for one `purpose`: keys and seals that only this installation can make.
+    ///
+    /// Purposes are apart from each other, from [`Key::id`] and from the ids of delimiters: what is
+    /// hashed begins with `proem seal`, a zero byte, and the purpose's length in eight bytes.
+    #[must_use]
+    pub fn seal(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
+        let length = u64::try_from(purpose.len()).unwrap_or(u64::MAX).to_be_bytes();
+        self.hmac(&[b"proem seal\0", &length, purpose.as_bytes(), text])
+    }
+
     /// The id of the delimiters around `body`: sixteen hexadecimal digits.
     pub(crate) fn sign(&self, tag: &Tag, body: &str) -> String {
         hexadecimal::<8>(&self.hmac(&[tag.as_str().as_bytes(), &[0], body.as_bytes()]))
@@ -111,6 +121,16 @@ mod tests {
         assert_eq!(key.id().len(), 8);
         assert_ne!(key.id(), Key::new([0x5b; 32]).id());
         assert_eq!(format!("{key:?}"), "Key([redacted])");
+    }
+
+    #[test]
+    fn seals_of_different_purposes_differ() {
+        let key = Key::new([0x5a; 32]);
+        assert_eq!(key.seal("store", b"1"), key.seal("store", b"1"));
+        for (purpose, text) in [("store", "2"), ("stor", "e1"), ("store1", ""), ("snapshot", "1")] {
+            assert_ne!(key.seal(purpose, text.as_bytes()), key.seal("store", b"1"), "{purpose} {text}");
+        }
+        assert_ne!(Key::new([0x5b; 32]).seal("store", b"1"), key.seal("store", b"1"));
     }
 
     #[test]

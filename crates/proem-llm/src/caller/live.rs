@@ -9,11 +9,12 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{Reading, headless};
-use super::{Ready, Sent, cancelled, last};
+use super::gate::{Last, Left};
+use super::{Ready, Sent, cancelled};
 use crate::cassette::{Recorder, Tape, TapeEnd};
 use crate::client::Client;
 use crate::retry::{Advice, Failed, Next, Over, advice};
-use crate::wire::Flow;
+use crate::wire::{Flow, Head};
 
 /// When to stop: at a time for waits, if there is one, and at a sign for everything.
 type Until<'c> = (Option<Instant>, &'c CancellationToken);
@@ -28,7 +29,7 @@ pub(super) async fn carry(
 ) -> Result<Response, Failure> {
     ready.paced.endpoint.check()?;
     let mut backoff = Duration::ZERO;
-    for attempt in 0_u32.. {
+    for number in 0_u32.. {
         let waiting = Instant::now();
         let entering = async {
             // A sleep of no time lasts until the timer's next tick, which is a millisecond.
@@ -38,44 +39,79 @@ pub(super) async fn carry(
             ready.paced.pace.enter().await
         };
         let Some(permit) = unless(stop, entering).await else { break };
+        let attempt = ready.attempt(number);
+        match unless(stop, ready.gate.enter(&attempt)).await {
+            Some(entered) => entered?,
+            None => {
+                let (sent, failure) = (unsent(waiting.elapsed()), cancelled());
+                let left = Left { sent: &sent, result: Err(&failure), last: Last::Yes };
+                ready.gate.leave(&attempt, left).await;
+                break;
+            }
+        }
         let began = Instant::now();
         let mut course = Course::new(recorder);
-        let ended = unless(stop, course.run(client, ready)).await;
+        let ended = unless(stop, course.run(client, ready)).await.unwrap_or_else(|| broken(cancelled()));
         drop(permit);
-        let now = Instant::now();
-        let ended = ended.unwrap_or_else(|| broken(cancelled()));
-        let head = course.reading.as_ref().map(|reading| reading.head.clone());
-        let bytes = course.reading.as_ref().map_or(0, |reading| reading.bytes);
-        let result = course.reading.map_or_else(|| Err(headless(&ended)), |reading| reading.end(&ended));
-        attempts.push(Sent {
-            status: head.as_ref().map(|head| head.status),
-            waited: began.saturating_duration_since(waiting),
-            took: now.saturating_duration_since(began),
-            bytes,
-            failed: result.as_ref().err().map(|failure| failure.kind),
-        });
-        let advice = head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
-        if let Some(recorder) = recorder {
-            let (url, request) = (ready.url.to_owned(), ready.wire.clone());
-            let tape = Tape { url, request, head, chunks: course.chunks, end: ended };
-            let written = recorder.write(ready.slot, attempt, &tape);
-            written.map_err(|error| Failure::new(FailureKind::Replay, error.to_string()))?;
-        }
-        let failure = match result {
-            Ok(response) => return Ok(response),
-            Err(failure) => failure,
+        let mut made = course.end(ended, began.saturating_duration_since(waiting), began.elapsed());
+        attempts.push(made.sent.clone());
+        let written = recorder.map_or(Ok(()), |recorder| made.record(recorder, ready, number));
+        let next = match &made.result {
+            Err(failure) if written.is_ok() => Some(made.next(failure, ready, number, end)),
+            _ => None,
         };
+        let last = if matches!(next, Some(Next::Wait(_))) { Last::No } else { Last::Yes };
+        ready.gate.leave(&attempt, Left { sent: &made.sent, result: made.result.as_ref(), last }).await;
+        written?;
+        match (made.result, next) {
+            (Err(_), Some(Next::Wait(wait))) => backoff = wait,
+            (Err(failure), Some(Next::Over(over))) => return Err(super::last(failure, attempts.len(), over)),
+            (result, _) => return result,
+        }
+    }
+    Err(super::last(cancelled(), attempts.len(), Over::Settled))
+}
+
+/// An attempt that was given up before anything was sent.
+const fn unsent(waited: Duration) -> Sent {
+    Sent { status: None, waited, took: Duration::ZERO, bytes: 0, failed: Some(FailureKind::Cancelled) }
+}
+
+/// An attempt that is over.
+#[derive(Debug)]
+struct Made {
+    sent: Sent,
+    head: Option<Head>,
+    chunks: Vec<Vec<u8>>,
+    ended: TapeEnd,
+    result: Result<Response, Failure>,
+}
+
+impl Made {
+    /// Keeps it on a cassette.
+    fn record(&mut self, recorder: &Recorder, ready: &Ready<'_>, number: u32) -> Result<(), Failure> {
+        let tape = Tape {
+            url: ready.url.to_owned(),
+            request: ready.wire.clone(),
+            head: self.head.clone(),
+            chunks: std::mem::take(&mut self.chunks),
+            end: self.ended.clone(),
+        };
+        let written = recorder.write(ready.slot, number, &tape);
+        written.map_err(|error| Failure::new(FailureKind::Replay, error.to_string()))
+    }
+
+    /// What follows its failure; others at the endpoint are held up if it asked for that.
+    fn next(&self, failure: &Failure, ready: &Ready<'_>, number: u32, end: Option<Instant>) -> Next {
+        let now = Instant::now();
+        let advice = self.head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
         let left = end.map(|end| end.saturating_duration_since(now));
-        let failed = Failed { left, bytes, ..failed(ready, &failure, advice, attempt) };
+        let failed = Failed { left, bytes: self.sent.bytes, ..failed(ready, failure, advice, number) };
         if let Some(hold) = ready.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
             ready.paced.pace.hold(hold);
         }
-        match ready.policy.next(&failed, chance()) {
-            Next::Wait(wait) => backoff = wait,
-            Next::Over(over) => return Err(last(failure, attempts.len(), over)),
-        }
+        ready.policy.next(&failed, chance())
     }
-    Err(last(cancelled(), attempts.len(), Over::Settled))
 }
 
 /// What the decision about another attempt is made of; attempts are counted from 0 here.
@@ -104,6 +140,16 @@ impl<'c> Course<'c> {
     const fn new(recorder: Option<&Recorder>) -> Self {
         let keep = if recorder.is_some() { Keep::Chunks } else { Keep::Nothing };
         Self { reading: None, keep, chunks: Vec::new() }
+    }
+
+    /// What it came to.
+    fn end(self, ended: TapeEnd, waited: Duration, took: Duration) -> Made {
+        let head = self.reading.as_ref().map(|reading| reading.head.clone());
+        let bytes = self.reading.as_ref().map_or(0, |reading| reading.bytes);
+        let result = self.reading.map_or_else(|| Err(headless(&ended)), |reading| reading.end(&ended));
+        let status = head.as_ref().map(|head| head.status);
+        let failed = result.as_ref().err().map(|failure| failure.kind);
+        Made { sent: Sent { status, waited, took, bytes, failed }, head, chunks: self.chunks, ended, result }
     }
 
     async fn run(&mut self, client: &Client, ready: &Ready<'c>) -> TapeEnd {

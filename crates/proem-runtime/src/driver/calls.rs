@@ -8,6 +8,7 @@ use proem_engine::cache::plan_request;
 use proem_engine::call::{Failure, FailureKind};
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, Performed};
+use proem_llm::caller::gate::{Gate, Open};
 use proem_llm::caller::{Call, Caller, Sent};
 use proem_llm::projection::Dropped;
 use proem_llm::wire::Slot;
@@ -48,6 +49,8 @@ pub struct Calls<'c> {
     directory: &'c Directory,
     /// The run's place among those of one command, from 1.
     run: u32,
+    /// Who is asked before each attempt.
+    gate: &'c dyn Gate,
     /// When the run is over, whatever is still to be done.
     end: Option<Instant>,
     made: Mutex<Vec<Made>>,
@@ -57,7 +60,14 @@ impl<'c> Calls<'c> {
     /// The calls of the run with that place among those of one command, from 1.
     #[must_use]
     pub const fn new(caller: &'c Caller, directory: &'c Directory, run: u32) -> Self {
-        Self { caller, directory, run, end: None, made: Mutex::new(Vec::new()) }
+        Self { caller, directory, run, gate: &Open, end: None, made: Mutex::new(Vec::new()) }
+    }
+
+    /// The same with somebody who is asked before each attempt.
+    #[must_use]
+    pub const fn through(mut self, gate: &'c dyn Gate) -> Self {
+        self.gate = gate;
+        self
     }
 
     /// The same for a run that is over at `end`: no wait is begun that would last longer.
@@ -88,7 +98,8 @@ impl Perform for Calls<'_> {
         };
         let plan = plan_request(request, &served.model, served.model.counter().as_ref());
         let slot = Slot { run: self.run, effect: id.0 };
-        let call = Call { endpoint: &served.endpoint, request, model: &served.model, plan: &plan, slot };
+        let call =
+            Call { endpoint: &served.endpoint, request, model: &served.model, plan: &plan, slot, gate: self.gate };
         let began = Instant::now();
         let called = match self.end {
             Some(end) => self.caller.call_before(end, &call, stop).await,

@@ -224,3 +224,93 @@ fn a_run_that_asks_for_more_after_its_time_gets_no_more_of_it() {
     assert_eq!(driven.reached, Reached::Done(2));
     assert_eq!(took.as_secs(), 0, "nothing is waited for on the clock that jumps");
 }
+
+/// A journal that writes down what it is told, and fails at one of the lines.
+#[derive(Debug, Default)]
+struct Book {
+    lines: Mutex<Vec<String>>,
+    fails_at: Option<&'static str>,
+}
+
+impl Book {
+    fn note(&self, line: String) -> Result<(), Error> {
+        let fails = self.fails_at.is_some_and(|start| line.starts_with(start));
+        self.lines.lock().unwrap().push(line);
+        if fails { Err(Error::new(ErrorKind::Render, "the disk is full")) } else { Ok(()) }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+}
+
+impl Journal for Book {
+    fn stepped(&self, event: &Event) {
+        let what = serde_json::to_value(&event.what).unwrap();
+        self.note(format!("took {}", what["kind"].as_str().unwrap())).unwrap();
+    }
+
+    async fn intends(
+        &self,
+        state: &dyn Fn() -> Result<Json, Error>,
+        effects: &[(EffectId, Effect)],
+    ) -> Result<(), Error> {
+        let ids: Vec<u32> = effects.iter().map(|(id, _)| id.0).collect();
+        self.note(format!("intends {ids:?} from {}", state()?))
+    }
+
+    async fn pauses(&self, state: &dyn Fn() -> Result<Json, Error>, pausing: Pausing<'_>) -> Result<(), Error> {
+        let state = state()?;
+        match pausing {
+            Pausing::Asks(questions) => self.note(format!("asks {} from {state}", questions[0].text)),
+            Pausing::Waits { .. } => self.note(format!("waits from {state}")),
+        }
+    }
+}
+
+#[test]
+fn a_journal_is_told_before_anything_is_done() {
+    let (world, book) = (Delayed::default(), Book::default());
+    let mut machine = Scripted::new(&[Stage::Do(2), Stage::Wait(5), Stage::Ask]);
+    let from = Onward::Event(What::Started);
+    run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap();
+    assert_eq!(
+        book.lines(),
+        [
+            "took started",
+            r#"intends [0, 1] from ["started"]"#,
+            "took performed",
+            r#"waits from ["started","0:effect 0","1:effect 1"]"#,
+            "took woken",
+            r#"asks go on? from ["started","0:effect 0","1:effect 1","woken"]"#,
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_written_down_is_not_done() {
+    for (start, script) in [("intends", Stage::Do(1)), ("waits", Stage::Wait(90_000)), ("asks", Stage::Ask)] {
+        let (world, book) = (Delayed::default(), Book { fails_at: Some(start), ..Book::default() });
+        let mut machine = Scripted::new(&[script]);
+        let from = Onward::Event(What::Started);
+        let error = run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap_err();
+        assert_eq!(error.to_string(), "the disk is full", "{start}");
+        assert!(world.done.lock().unwrap().is_empty(), "{start}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_by_what_it_waits_for() {
+    let go_on_from = |from: Onward| {
+        let (world, book) = (Delayed::default(), Book::default());
+        let mut machine = Scripted { effects: 3, ..Scripted::new(&[]) };
+        let driven = run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap();
+        (done(driven), book.lines())
+    };
+    let (seen, lines) = go_on_from(Onward::Effects(vec![(EffectId(1), a_call()), (EffectId(2), a_call())]));
+    assert_eq!(seen, ["1:effect 1", "2:effect 2"]);
+    assert_eq!(lines, ["intends [1, 2] from []", "took performed"]);
+    let (seen, lines) = go_on_from(Onward::Until(Time(0)));
+    assert_eq!(seen, ["woken"]);
+    assert_eq!(lines, ["waits from []", "took woken"]);
+}

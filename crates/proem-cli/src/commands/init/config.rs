@@ -24,7 +24,7 @@ const INTRODUCTION: &str = "\
 ";
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 44] = [
+const FORMS: [(&str, &str); 66] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.output_tokens", "4096"),
@@ -43,6 +43,28 @@ const FORMS: [(&str, &str); 44] = [
     ("assemble.paths.rules_plan", "\".proem/prompts/rules-plan.md\""),
     ("assemble.paths.rules_review", "\".proem/prompts/rules-review.md\""),
     ("assemble.modes.act.tools", "[\"edit\", \"test\"]"),
+    ("adapt.compliance_required", "false"),
+    ("adapt.days", "7"),
+    ("adapt.enabled", "true"),
+    ("adapt.failures", "50"),
+    ("adapt.preferred_format", "\"Markdown\""),
+    ("adapt.retries", "2"),
+    ("adapt.time_sensitive", "false"),
+    ("budget.zone", "\"Europe/Berlin\""),
+    ("budget.project.day", "0.50"),
+    ("budget.project.day_tokens", "500000"),
+    ("budget.project.month", "8.00"),
+    ("budget.project.month_tokens", "8000000"),
+    ("budget.project.run", "0.05"),
+    ("budget.project.run_tokens", "50000"),
+    ("budget.user.day", "2.00"),
+    ("budget.user.day_tokens", "2000000"),
+    ("budget.user.month", "30.00"),
+    ("budget.user.month_tokens", "30000000"),
+    ("budget.user.run", "0.05"),
+    ("budget.user.run_tokens", "50000"),
+    ("records.days", "90"),
+    ("records.keep", "\"content\""),
     ("embedding.provider", "\"openai\""),
     ("embedding.model", "\"text-embedding-3-small\""),
     ("embedding.dimensions", "512"),

@@ -2,10 +2,13 @@
 
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::decode::RepairKind;
+use proem_engine::profile::{Adapted, Rule, Signals};
 use proem_engine::run::{Attempt, Broken, Ended};
 use proem_guard::show;
 
-use super::setting::{Ran, Setting};
+use super::asking::Ran;
+use super::setting::Setting;
+use crate::records::writing::Booking;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 
 /// The most characters that are shown of what a provider said.
@@ -15,7 +18,7 @@ const MAX_SAID: usize = 300;
 const SHOWN_MILLIS: u128 = 20;
 
 /// Tells it on standard error.
-pub(super) fn tell(setting: &Setting, ran: &Ran, explain: bool) {
+pub(super) fn tell(setting: &Setting, ran: &Ran) {
     for noted in &ran.prepared.noted {
         ui::note(&format!("guard: {}", noted.in_words()));
     }
@@ -38,11 +41,86 @@ pub(super) fn tell(setting: &Setting, ran: &Ran, explain: bool) {
     if let Ended::FellBack { because, .. } = &ran.outcome.ended {
         ui::note(&format!("the value is the prompt's fallback, since {}", because.in_words()));
     }
-    ui::aside(&format!("{}\n", line(setting, ran)));
-    if explain {
-        ui::aside(&wire(ran));
-        ui::aside(&format!("cache: {}\n", ran.prepared.plan.sentence()));
+    if let Some(why) = &ran.unrecorded {
+        ui::note(why);
     }
+    ui::aside(&format!("{}\n", line(setting, ran)));
+}
+
+/// Tells more of it: what went over the wire, what is booked, what the prompt learned.
+pub(super) async fn explain(setting: &Setting, ran: &Ran) {
+    ui::aside(&wire(ran));
+    ui::aside(&format!("cache: {}\n", ran.prepared.plan.sentence()));
+    if let (Some(records), Some(run)) = (&setting.records, &ran.run) {
+        let booked = match records.booking(run).await {
+            Ok(Booking { reserved, settled }) => {
+                format!("booked {} of {} reserved", money(settled), money(reserved))
+            }
+            Err(failure) => format!("what is booked can't be read: {failure}"),
+        };
+        ui::aside(&format!("run {run}: {booked}\n"));
+    } else {
+        ui::aside("this run is not recorded\n");
+    }
+    if let Some(adapted) = &setting.adapted {
+        ui::aside(&profile(adapted));
+    }
+}
+
+/// What the prompt shows of what was learned and is wished for, and why.
+pub(in crate::commands) fn profile(adapted: &Adapted) -> String {
+    let rules: Vec<&str> = adapted.rules.iter().map(|rule| in_a_word(*rule)).collect();
+    let rules = if rules.is_empty() { "as recorded".to_owned() } else { rules.join(", ") };
+    let signals = signals(&adapted.signals);
+    let signals = if signals.is_empty() { String::new() } else { format!("  ({})", signals.join("; ")) };
+    let mut out = format!("{}  {rules}{signals}\n", styled(BOLD, "profile"));
+    let profile = &adapted.profile;
+    for (what, lines) in
+        [("do", &profile.instructions), ("don't", &profile.constraints), ("such as", &profile.examples)]
+    {
+        for line in lines {
+            out.push_str(&format!("  {}  {line}\n", styled(DIM, &format!("{what:7}"))));
+        }
+    }
+    for note in &adapted.notes {
+        out.push_str(&format!("  {}\n", styled(DIM, &show::terminal_str(note).into_string())));
+    }
+    out
+}
+
+const fn in_a_word(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Baseline => "baseline",
+        Rule::Failures => "failures",
+        Rule::Risks => "risks",
+        Rule::Retry => "retry",
+        Rule::Time => "time",
+        Rule::Compliance => "compliance",
+        Rule::Format => "format",
+    }
+}
+
+/// The signals that say something, in words.
+fn signals(signals: &Signals) -> Vec<String> {
+    let mut words = Vec::new();
+    if signals.recent_failure_count > 0 {
+        let of = show::terminal_str(&signals.last_failure_subagents.join(", "));
+        words.push(format!("{} recent failures of {of}", signals.recent_failure_count));
+    }
+    if !signals.risk_tags.is_empty() {
+        words.push(format!("risks {}", show::terminal_str(&signals.risk_tags.join(", "))));
+    }
+    if signals.needs_retry {
+        words.push("the last result was not good enough".to_owned());
+    }
+    if signals.time_sensitive {
+        words.push("time is short".to_owned());
+    }
+    if signals.compliance_required {
+        words.push("compliance counts".to_owned());
+    }
+    words.extend(signals.preferred_format.map(|format| format!("{} is preferred", format.as_str())));
+    words
 }
 
 /// Each kind once, in the order met, with how often.
@@ -78,7 +156,9 @@ fn line(setting: &Setting, ran: &Ran) -> String {
         let usage = ran.outcome.usage().map_or_else(|| "tokens unknown".to_owned(), |usage| tokens(&usage));
         format!("{usage}  {}", money(setting.cost(ran)))
     };
-    format!("{name} {}  {}  {spent}", id.version, styled(DIM, &from))
+    let run =
+        ran.run.as_ref().map_or_else(String::new, |run| format!("  {}", styled(DIM, &format!("run {}", run.short()))));
+    format!("{name} {}  {}  {spent}{run}", id.version, styled(DIM, &from))
 }
 
 /// The tokens of a usage: `1,140 in (900 from the cache), 32 out`.

@@ -20,10 +20,11 @@ use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Ran;
 use super::journal::{Journal, Same};
 use super::output::{Line, Output};
-use super::setting::{Ran, Setting};
-use super::{account, calling, input, single};
+use super::setting::Setting;
+use super::{account, input, single};
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::ui::{self, grouped};
@@ -40,8 +41,12 @@ struct Done {
     ran: Result<Ran, String>,
 }
 
-pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
-    let Some(path) = &args.batch else { return Err(Failure::bug("no batch", "`--batch` is missing")) };
+pub(super) async fn run(
+    args: &Run,
+    path: &Path,
+    setting: &Setting,
+    stop: &CancellationToken,
+) -> Result<ExitCode, Failure> {
     let shown = input::shown(path);
     if args.dry_run {
         return dry(args, setting, path, &shown);
@@ -62,27 +67,25 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
     let broken = RefCell::new(None);
     let halt = Cell::new(false);
     let rows = Rows { from: reader(path, &shown)?, number: 0, args, shown: &shown };
-    calling(async |stop| {
-        let wanted = rows.map_while(|row| {
-            if halt.get() || stop.is_cancelled() {
-                // There was another line, so that the results are not whole, whatever is still running.
-                halt.set(true);
-                return None;
-            }
-            row.map_err(|failure| *broken.borrow_mut() = Some(failure)).ok()
-        });
-        let asked = wanted.filter(|row| {
-            lines.borrow_mut().insert(row.line.number, row.line.input_hash.clone());
-            answered.get(&row.line.number) != Some(&row.line.input_hash)
-        });
-        let work = stream::iter(asked).map(|row| one(setting, row, &stop));
-        let most = setting.asked.endpoint.limits.concurrency.get();
-        if journal.is_some() {
-            take(setting, &mut journal, &mut tally, &halt, work.buffer_unordered(most)).await
-        } else {
-            take(setting, &mut journal, &mut tally, &halt, work.buffered(most)).await
+    let wanted = rows.map_while(|row| {
+        if halt.get() || stop.is_cancelled() {
+            // There was another line, so that the results are not whole, whatever is still running.
+            halt.set(true);
+            return None;
         }
-    })?;
+        row.map_err(|failure| *broken.borrow_mut() = Some(failure)).ok()
+    });
+    let asked = wanted.filter(|row| {
+        lines.borrow_mut().insert(row.line.number, row.line.input_hash.clone());
+        answered.get(&row.line.number) != Some(&row.line.input_hash)
+    });
+    let work = stream::iter(asked).map(|row| one(setting, row, stop));
+    let most = setting.asked.endpoint.limits.concurrency.get();
+    if journal.is_some() {
+        take(setting, &mut journal, &mut tally, &halt, work.buffer_unordered(most)).await?;
+    } else {
+        take(setting, &mut journal, &mut tally, &halt, work.buffered(most)).await?;
+    }
     tally.bar.finish_and_clear();
     if let Some(failure) = broken.into_inner() {
         return Err(failure);
@@ -103,7 +106,10 @@ pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
         journal.finish(&lines.into_inner())?;
     }
     ui::aside(&format!("{}\n", tally.in_words(kept)));
-    Ok(tally.code())
+    match tally.trouble.take() {
+        None => Ok(tally.code()),
+        Some(trouble) => Err(Failure::outside(trouble)),
+    }
 }
 
 /// Prints each request instead of sending it.
@@ -118,7 +124,7 @@ fn dry(args: &Run, setting: &Setting, path: &Path, shown: &str) -> Result<ExitCo
 
 async fn one(setting: &Setting, row: Row, stop: &CancellationToken) -> Done {
     let ran = match row.inputs {
-        Ok(inputs) => setting.ask(&inputs, row.line.number, stop).await.map_err(|failure| failure.to_string()),
+        Ok(inputs) => setting.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
         Err(why) => Err(why),
     };
     Done { line: row.line, ran }
@@ -136,6 +142,13 @@ async fn take(
     while let Some(Done { line, ran }) = results.next().await {
         let output = match &ran {
             Ok(ran) => {
+                if let Some(why) = ran.unrecorded.as_ref().filter(|_| !tally.unrecorded) {
+                    tally.unrecorded = true;
+                    tally.bar.suspend(|| ui::note(&format!("line {}: {why}", line.number)));
+                }
+                if tally.trouble.is_none() {
+                    tally.trouble.clone_from(&ran.trouble);
+                }
                 if let Some(fatal) = fatal(ran) {
                     halt.set(true);
                     tally.fatal = Some(fatal);
@@ -174,7 +187,11 @@ fn is_cancelled(ran: &Ran) -> bool {
 fn fatal(ran: &Ran) -> Option<String> {
     let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
     let everywhere = match failure.kind {
-        FailureKind::KeyRefused | FailureKind::UnknownModel | FailureKind::NoCredit | FailureKind::Redirected => true,
+        FailureKind::KeyRefused
+        | FailureKind::UnknownModel
+        | FailureKind::NoCredit
+        | FailureKind::NotBooked
+        | FailureKind::Redirected => true,
         // Without a key the fallback is as good for each line as for the first.
         FailureKind::NoKey => matches!(ran.outcome.ended, Ended::Failed { .. }),
         _ => false,
@@ -195,6 +212,10 @@ struct Tally {
     /// How many results didn't say what they cost.
     unpriced: usize,
     fatal: Option<String>,
+    /// What could not be recorded first, in words.
+    trouble: Option<String>,
+    /// Whether it was said that something is not recorded.
+    unrecorded: bool,
 }
 
 impl Tally {
@@ -217,6 +238,8 @@ impl Tally {
             spent: NanoDollars(0),
             unpriced: 0,
             fatal: None,
+            trouble: None,
+            unrecorded: false,
         }
     }
 

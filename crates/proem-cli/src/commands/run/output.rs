@@ -2,6 +2,7 @@
 
 use proem_engine::call::{FailureKind, Finish, Usage};
 use proem_engine::decode::RepairKind;
+use proem_engine::profile::{Adapted, Profile, Rule, Signals};
 use proem_engine::run::{Attempt, Because, Broken, Ended};
 use proem_guard::show;
 use proem_llm::projection::Dropped;
@@ -11,7 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::setting::{Ran, Setting};
+use super::asking::Ran;
+use super::setting::Setting;
 
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -68,6 +70,32 @@ pub(crate) struct Output {
     error: Option<String>,
     /// Texts of the input that did not go in as they were.
     guard: Vec<String>,
+    /// Its id; absent if it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// Whether it is recorded, to its end.
+    recorded: bool,
+    /// What the prompt showed of what was learned and is wished for; absent in a batch, and where
+    /// nothing is adapted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileOut>,
+}
+
+/// What a prompt showed of what was learned and is wished for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProfileOut {
+    #[serde(flatten)]
+    shown: Profile,
+    /// The rules that added something, in order.
+    rules: Vec<Rule>,
+    /// What they were decided by.
+    signals: Signals,
+}
+
+impl From<&Adapted> for ProfileOut {
+    fn from(adapted: &Adapted) -> Self {
+        Self { shown: adapted.profile.clone(), rules: adapted.rules.clone(), signals: adapted.signals.clone() }
+    }
 }
 
 /// How a run ended.
@@ -198,6 +226,9 @@ impl Output {
             counted_tokens: Some(ran.prepared.plan.total_tokens),
             error: None,
             guard: ran.prepared.noted.iter().map(proem_agents::screen::Noted::in_words).collect(),
+            run: ran.run.as_ref().map(ToString::to_string),
+            recorded: ran.run.is_some() && ran.trouble.is_none(),
+            profile: setting.adapted.as_ref().filter(|_| line.is_none()).map(Into::into),
         }
     }
 }
@@ -227,6 +258,9 @@ impl Output {
             counted_tokens: None,
             error: Some(error),
             guard: Vec::new(),
+            run: None,
+            recorded: false,
+            profile: None,
         }
     }
 }

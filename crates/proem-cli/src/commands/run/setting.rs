@@ -1,56 +1,65 @@
-//! What all runs of one command share: the prompt, its contract, the model, the guard, the wire.
+//! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
+//! records.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use proem_agents::prompted::{Ask, Given, Prepared, prepare};
 use proem_agents::screen::Screening;
-use proem_engine::call::NanoDollars;
 use proem_engine::contract::Contract;
+use proem_engine::ledger::{Cap, Period, Scope, Unit};
+use proem_engine::profile::Adapted;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::Providers;
-use proem_engine::run::{Exchange, Limits, Outcome, Owed, Terms, What};
+use proem_engine::providers::{Model, Providers};
+use proem_engine::run::{Limits, Owed, Terms};
 use proem_engine::tokens::{Counts, TokenCounter};
 use proem_guard::Key;
-use proem_llm::caller::{Caller, Sent, Wire};
+use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
-use proem_llm::endpoint::Key as EndpointKey;
-use proem_runtime::driver::{Bounds, Calls, Directory, Made, Reached, Served, drive};
+use proem_llm::endpoint::{Endpoint, Key as EndpointKey};
+use proem_llm::secret::Secret;
+use proem_runtime::driver::{Directory, Served};
+use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
+use proem_store::query::RunDetail;
 use serde_json::Value as Json;
-use tokio_util::sync::CancellationToken;
 
+use super::made::{Made, Making, Remade};
 use crate::args::Run;
-use crate::calling::{self, Asked};
+use crate::calling::{self, Asked, Factors};
 use crate::failure::Failure;
 use crate::guarding::Guarding;
 use crate::places::Places;
 use crate::project::Project;
+use crate::records;
+use crate::records::learning::{History, adapted};
+use crate::records::writing::{Record, Writing};
 
 /// What all runs of one command share.
-pub(super) struct Setting {
+pub(in crate::commands) struct Setting {
     pub(super) prompt: Prompt,
     pub(super) contract: Option<Contract>,
     pub(super) asked: Asked,
     pub(super) given: Given,
-    pub(super) bounds: Duration,
+    pub(in crate::commands) bounds: Duration,
     counter: Box<dyn TokenCounter>,
     key: Key,
-    guarding: Guarding,
+    pub(super) guarding: Guarding,
     limits: Limits,
     input_tokens: Option<usize>,
-    directory: Directory,
+    pub(super) directory: Directory,
     /// Cassettes that answers come from.
     pub(super) replayer: Option<Arc<Replayer>>,
-    caller: Option<Caller>,
-}
-
-/// One run, over.
-pub(super) struct Ran {
-    pub(super) prepared: Prepared,
-    pub(super) outcome: Outcome,
-    pub(super) made: Vec<Made>,
+    pub(super) caller: Option<Caller>,
+    /// What was asked for, such as `small`.
+    pub(super) role: String,
+    /// What each run is made from.
+    pub(super) made: Made,
+    /// Where runs are recorded, if they are.
+    pub(in crate::commands) records: Option<Writing>,
+    /// What the prompt shows of what was learned and is wished for.
+    pub(in crate::commands) adapted: Option<Adapted>,
 }
 
 impl Setting {
@@ -59,13 +68,15 @@ impl Setting {
             Some((name, version)) => (name, Some(version)),
             None => (args.prompt.as_str(), None),
         };
-        let prompt = project.book()?.prompt(name, version)?;
+        let book = project.book()?;
+        let prompt = book.prompt(name, version)?;
         let contract = prompt.contract()?;
         let providers = Providers::load()?;
         let wanted = args.model.as_deref().or(project.config.model.as_deref());
         let wanted = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small");
         let environment = Environment::inherited();
         let mut asked = calling::ask(&project.config, &providers, wanted, args.provider.as_deref(), &environment)?;
+        let token_percent = Factors::load(places)?.apply(&mut asked.model);
         if let Some(concurrency) = args.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
         }
@@ -76,16 +87,36 @@ impl Setting {
         project.notes.extend(guarding.notes.iter().cloned());
         let (wire, replayer) = wire(args, &asked)?;
         tokeniser.join().map_err(|_| Failure::bug("the tokeniser can't be loaded", "its thread panicked"))?;
-        let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
+        let key = installation_key(&places.key())?;
+        let given = if args.input_untrusted { Given::FromOutside } else { Given::ByCaller };
+        let limits = Limits { attempts: args.attempts, tokens: args.max_tokens };
+        let made = Making {
+            book: &book,
+            prompt: &prompt,
+            guard: &guarding.files,
+            given,
+            limits,
+            input_tokens: args.budget,
+            seconds: u64::from(args.timeout.get()),
+            arrival: asked.arrival,
+            model: &asked.model,
+            provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
+            token_percent,
+            key: &key,
+        };
         Ok(Self {
+            made: made.made()?,
+            role: wanted.to_owned(),
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
             counter: asked.model.counter(),
-            key: installation_key(&places.key())?,
-            given: if args.input_untrusted { Given::FromOutside } else { Given::ByCaller },
             bounds: Duration::from_secs(u64::from(args.timeout.get())),
-            limits: Limits { attempts: args.attempts, tokens: args.max_tokens },
             input_tokens: args.budget,
-            directory: Directory::from([(asked.model.name.clone(), served)]),
+            directory: directory(&asked),
+            records: None,
+            adapted: None,
+            key,
+            given,
+            limits,
             prompt,
             contract,
             asked,
@@ -94,8 +125,95 @@ impl Setting {
         })
     }
 
+    /// The setting of a run that was recorded, asked again at `endpoint`; without one nothing is sent.
+    pub(in crate::commands) fn again(
+        remade: Remade,
+        detail: &RunDetail,
+        places: &Places,
+        endpoint: (Endpoint, Wanted),
+    ) -> Result<Self, Failure> {
+        let (endpoint, wanted) = endpoint;
+        let guarding = Guarding::of(remade.guard, places, &[])?;
+        let asked = Asked { model: remade.model, endpoint, arrival: remade.arrival };
+        let wire = match wanted {
+            Wanted::Calls => Some(Wire::Live(Client::new())),
+            Wanted::NoCalls => None,
+        };
+        let profile = detail.profile.clone();
+        Ok(Self {
+            contract: remade.prompt.contract()?,
+            prompt: remade.prompt,
+            counter: asked.model.counter(),
+            given: remade.given,
+            bounds: Duration::from_secs(remade.seconds),
+            key: installation_key(&places.key())?,
+            limits: remade.limits,
+            input_tokens: remade.input_tokens,
+            directory: directory(&asked),
+            replayer: None,
+            caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
+            role: detail.row.role.clone(),
+            made: remade.made,
+            records: None,
+            adapted: profile.map(|profile| Adapted {
+                profile,
+                signals: proem_engine::profile::Signals::default(),
+                rules: Vec::new(),
+                notes: Vec::new(),
+            }),
+            asked,
+            guarding,
+        })
+    }
+
+    /// Opens the records, and looks up what the prompt learned.
+    ///
+    /// # Errors
+    ///
+    /// If a budget needs records and there are none, or a wish is none.
+    pub(super) async fn begin(&mut self, args: &Run, places: &Places, project: &Project) -> Result<(), Failure> {
+        if !args.dry_run && args.replay.is_none() {
+            let record = if args.no_record { Record::No } else { Record::AsConfigured };
+            let mut caps = records::caps(&project.config.budget);
+            caps.extend(args.max_cost.map(|most| Cap {
+                scope: Scope::Project,
+                period: Period::Run,
+                unit: Unit::NanoDollars,
+                most: most.0,
+            }));
+            self.record(places, project, record, caps).await?;
+        }
+        let history = match &self.records {
+            _ if args.record.is_some() || args.replay.is_some() => History::Fixed,
+            Some(records) => History::Open(records.store()),
+            None => History::Closed,
+        };
+        self.adapted = adapted((places, project), &self.prompt.id, &args.wishes, history).await?;
+        Ok(())
+    }
+
+    /// Opens the records under these caps.
+    pub(in crate::commands) async fn record(
+        &mut self,
+        places: &Places,
+        project: &Project,
+        record: Record,
+        caps: Vec<Cap>,
+    ) -> Result<(), Failure> {
+        let ledger = Ledger { caps, priced: self.asked.priced() };
+        self.records = Writing::begin(places, project, record, ledger, secrets(&self.asked)).await?;
+        Ok(())
+    }
+
+    /// Closes the records.
+    pub(in crate::commands) async fn end(self, places: &Places) {
+        if let Some(records) = self.records {
+            records.end(places).await;
+        }
+    }
+
     /// The request for these inputs.
-    pub(super) fn prepare(&self, inputs: &Json) -> Result<Prepared, Failure> {
+    pub(in crate::commands) fn prepare(&self, inputs: &Json) -> Result<Prepared, Failure> {
         let ask = Ask {
             prompt: &self.prompt,
             contract: self.contract.as_ref(),
@@ -106,53 +224,47 @@ impl Setting {
             screening: Screening { guard: &self.guarding.guard, policy: &self.guarding.policy },
             input_tokens: self.input_tokens,
             arrival: self.asked.arrival,
+            profile: self.adapted.as_ref().map(|adapted| &adapted.profile),
         };
         let mut counts = Counts::new(self.counter.as_ref());
         Ok(prepare(&ask, &mut counts)?)
     }
 
-    /// Asks with these inputs; `run` is the run's place among those of the command, from 1.
-    pub(super) async fn ask(&self, inputs: &Json, run: u32, stop: &CancellationToken) -> Result<Ran, Failure> {
-        // Connections that are done go back to their pool before a new one is asked for.
-        tokio::task::yield_now().await;
-        let prepared = self.prepare(inputs)?;
-        let Some(caller) = &self.caller else {
-            return Err(Failure::bug("nothing is sent", "a dry run was asked to send"));
-        };
-        let terms = Terms {
+    /// The model that is asked.
+    pub(in crate::commands) const fn model(&self) -> &Model {
+        &self.asked.model
+    }
+
+    /// What each exchange is held to.
+    pub(in crate::commands) fn terms(&self) -> Terms<'_> {
+        Terms {
             owed: self.contract.as_ref().map_or(Owed::Text, Owed::Value),
             fallback: self.prompt.file.strict.fallback.as_ref(),
             limits: self.limits,
             key: &self.key,
             counter: self.counter.as_ref(),
-        };
-        let mut exchange = Exchange::new(terms, prepared.request.clone());
-        let end = tokio::time::Instant::now().checked_add(self.bounds);
-        let calls = Calls::new(caller, &self.directory, run);
-        let calls = match end {
-            Some(end) => calls.before(end),
-            None => calls,
-        };
-        let bounds = Bounds { stop: stop.clone(), time: Some(self.bounds) };
-        let driven = drive(&mut exchange, What::Started, &calls, &bounds).await?;
-        let outcome = match driven.reached {
-            Reached::Done(outcome) => outcome,
-            Reached::Asked(_) => return Err(Failure::bug("the run went wrong", "a prompt asked a question")),
-        };
-        Ok(Ran { prepared, outcome, made: calls.into_made() })
+        }
     }
 }
 
-impl Setting {
-    /// What a run cost; `None` if that is not known.
-    pub(super) fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
-        // What a model wrote into an answer that broke off is paid for and was never reported.
-        let broke_off =
-            |sent: &Sent| matches!(sent.status, None | Some(200)) && sent.failed.is_some_and(|kind| !kind.is_unsent());
-        if ran.made.iter().flat_map(|made| &made.attempts).any(broke_off) {
-            return None;
-        }
-        ran.outcome.cost(|usage| self.asked.cost(usage))
+/// Whether a setting is for calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Wanted {
+    /// It is.
+    Calls,
+    /// Nothing is sent.
+    NoCalls,
+}
+
+fn directory(asked: &Asked) -> Directory {
+    let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
+    Directory::from([(asked.model.name.clone(), served)])
+}
+
+fn secrets(asked: &Asked) -> Vec<Secret> {
+    match &asked.endpoint.key {
+        EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
+        EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
     }
 }
 
@@ -168,10 +280,6 @@ fn wire(args: &Run, asked: &Asked) -> Result<(Option<Wire>, Option<Arc<Replayer>
     }
     let client = Client::new();
     let Some(folder) = &args.record else { return Ok((Some(Wire::Live(client)), None)) };
-    let secrets = match &asked.endpoint.key {
-        EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
-        EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
-    };
-    let recorder = Recorder::open(folder, secrets).map_err(cassettes)?;
+    let recorder = Recorder::open(folder, secrets(asked)).map_err(cassettes)?;
     Ok((Some(Wire::Recorded(client, Arc::new(recorder))), None))
 }

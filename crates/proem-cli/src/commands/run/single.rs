@@ -11,38 +11,69 @@ use proem_guard::show;
 use proem_llm::codec::encode;
 use proem_text::json;
 use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
 
+use super::account;
+use super::asking::Ran;
 use super::output::Output;
-use super::setting::{Ran, Setting};
-use super::{account, calling, input};
+use super::setting::Setting;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::ui;
 
-pub(super) fn run(args: &Run, setting: &Setting) -> Result<ExitCode, Failure> {
-    let inputs = input::one(args)?;
+pub(super) async fn run(
+    args: &Run,
+    inputs: &Json,
+    setting: &Setting,
+    stop: &CancellationToken,
+) -> Result<ExitCode, Failure> {
     if args.dry_run {
-        ui::data(&format!("{}\n", json::pretty(&request(setting, &inputs)?)))?;
+        ui::data(&format!("{}\n", json::pretty(&request(setting, inputs)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let waiting = waiting(setting);
-    let ran = calling(async |stop| setting.ask(&inputs, 1, &stop).await);
+    let ran = setting.ask(inputs, None, stop).await;
     waiting.finish_and_clear();
-    let ran = ran?;
-    if args.json {
-        let output = serde_json::to_value(Output::new(setting, &ran, None))
+    print(setting, &ran?, Said { json: args.json, explain: args.explain }).await
+}
+
+/// How much is said of a run.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct Said {
+    pub(in crate::commands) json: bool,
+    pub(in crate::commands) explain: bool,
+}
+
+/// Prints a run's value and what it took.
+pub(in crate::commands) async fn print(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Failure> {
+    if said.json {
+        let output = serde_json::to_value(Output::new(setting, ran, None))
             .map_err(|e| Failure::bug("could not write JSON", e))?;
         ui::data(&format!("{}\n", json::pretty(&output)))?;
     } else if let Some(text) = text(&ran.outcome.ended) {
         ui::data(&text)?;
     }
-    account::tell(setting, &ran, args.explain);
+    account::tell(setting, ran);
+    if said.explain {
+        account::explain(setting, ran).await;
+    }
     unused(setting);
-    end(&ran)
+    let ended = end(ran);
+    match &ran.trouble {
+        None => ended,
+        // The answer is there; that its record isn't must not be missed.
+        Some(trouble) => match ended {
+            Ok(_) => Err(Failure::outside(trouble.clone())),
+            Err(failure) => {
+                ui::note(trouble);
+                Err(failure)
+            }
+        },
+    }
 }
 
 /// Says on a terminal who is asked and for how long.
-fn waiting(setting: &Setting) -> ProgressBar {
+pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
         bar.set_style(style);

@@ -1,0 +1,185 @@
+//! `proem adapt`: the profile that a history and signals give.
+
+mod history;
+mod registry;
+mod signals;
+mod values;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Rule, Wishes, adapt, derive, known_risks};
+use proem_engine::run::Time;
+use proem_guard::show;
+
+use crate::args::records::Adapt;
+use crate::config::AdaptFile;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::records;
+use crate::ui::{self, BOLD, DIM, styled};
+use crate::when;
+
+/// The characters of a name that messages show.
+const SHOWN: usize = 60;
+
+/// How many names that are only counted are shown.
+const NAMED: usize = 5;
+
+pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
+    let places = Places::find()?;
+    let project = Project::open(&args.root, &places, Reading::Trusted)?;
+    project.say();
+    let now = match &args.now {
+        None => when::now(),
+        Some(text) => values::moment(text)
+            .ok_or_else(|| Failure::usage(format!("`{text}` is no time; write one such as 2026-11-22T10:00:00Z")))?,
+    };
+    let mut notes = Vec::new();
+    let history = match &args.history {
+        Some(file) => history::read(&text_of(file)?, &mut notes)?,
+        None => records::blocking(recorded(&places, &project, args.agent.as_deref()))?,
+    };
+    let derived = derive(&history, wishes(&project.config.adapt)?, ageing(&project.config.adapt), now);
+    notes.extend(derived.notes);
+    let signals = match &args.signals {
+        Some(file) => signals::read(&text_of(file)?, derived.signals, &mut notes)?,
+        None => derived.signals,
+    };
+    let (agents, risks) = match (&args.registry, &args.history) {
+        (Some(file), _) => registry::read(&text_of(file)?)?,
+        (None, Some(_)) => (Registry::Vouched, Registry::Vouched),
+        (None, None) => (Registry::Closed(project.book()?.prompts()), known_risks()),
+    };
+    let adapted = adapt(&signals, &agents, &risks);
+    notes.extend(adapted.notes.iter().cloned());
+    notes.extend(not_shown("agent", &signals.last_failure_subagents, &agents));
+    notes.extend(not_shown("risk", &signals.risk_tags, &risks));
+    if args.json {
+        // The members stand in the order in which the interface lists them.
+        let json =
+            serde_json::to_string_pretty(&adapted.profile).map_err(|e| Failure::bug("could not write JSON", e))?;
+        ui::data(&format!("{json}\n"))?;
+    } else {
+        ui::listing(&account(&adapted))?;
+    }
+    notes.iter().for_each(|note| ui::note(note));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What this project's runs left behind.
+async fn recorded(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<Recorded>, Failure> {
+    let store = records::look(places, project).await?;
+    let owner = records::owner(project);
+    let agents = match agent {
+        Some(agent) => vec![agent.to_owned()],
+        None => {
+            let failures = store.failures(&owner, None).await?;
+            let mut agents: Vec<String> = failures.into_iter().map(|row| row.recorded.agent).collect();
+            agents.sort();
+            agents.dedup();
+            agents
+        }
+    };
+    let mut history = Vec::new();
+    for agent in agents {
+        // What is too old is left out by the rules, which say so.
+        history.extend(store.history(&owner, &agent, Time(0)).await?);
+    }
+    Ok(history)
+}
+
+/// How failures age by configuration.
+fn ageing(file: &AdaptFile) -> Ageing {
+    let default = Ageing::default();
+    Ageing {
+        days: file.days.map_or(default.days, std::num::NonZeroU32::get),
+        records: file.failures.map_or(default.records, std::num::NonZeroU32::get),
+        retries: file.retries.unwrap_or(default.retries),
+    }
+}
+
+/// What configuration always wishes for.
+fn wishes(file: &AdaptFile) -> Result<Wishes, Failure> {
+    let format = file.preferred_format.as_deref().map(str::parse::<Format>).transpose();
+    Ok(Wishes {
+        time_sensitive: file.time_sensitive,
+        compliance_required: file.compliance_required,
+        preferred_format: format.map_err(|why| Failure::usage(format!("`adapt.preferred_format`: {why}")))?,
+    })
+}
+
+/// A file's text, or standard input for `-`.
+fn text_of(file: &Path) -> Result<String, Failure> {
+    let shown = show::terminal_str(&file.display().to_string());
+    let text =
+        if file == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
+    text.map_err(|e| Failure::usage(format!("could not read `{shown}`: {e}")))
+}
+
+/// Which names are only counted, by their beginnings.
+fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String> {
+    let mut unknown: Vec<&String> = names.iter().filter(|name| !registry.admits(name)).collect();
+    unknown.dedup();
+    if unknown.is_empty() {
+        return None;
+    }
+    let more = unknown.len().saturating_sub(NAMED);
+    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!("not shown as {what}: {}{more}", shown.join(", ")))
+}
+
+/// A name as messages show it.
+fn quoted(name: &str) -> String {
+    let shown = show::terminal_str(name).into_string();
+    let mut short: String = shown.chars().take(SHOWN).collect();
+    if short.len() < shown.len() {
+        short.push('…');
+    }
+    format!("`{short}`")
+}
+
+/// The profile with what it was made from.
+fn account(adapted: &Adapted) -> String {
+    let profile = &adapted.profile;
+    let mut out = String::new();
+    for (title, lines) in [
+        ("instructions", &profile.instructions),
+        ("constraints", &profile.constraints),
+        ("examples", &profile.examples),
+    ] {
+        out.push_str(&format!("{}\n", styled(BOLD, title)));
+        for line in lines {
+            out.push_str(&format!("  - {line}\n"));
+        }
+        if lines.is_empty() {
+            out.push_str(&format!("  {}\n", styled(DIM, "none")));
+        }
+    }
+    let rules: Vec<&str> = adapted.rules.iter().copied().map(Rule::as_str).collect();
+    out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
+    out.push_str(&format!("{} {}\n", styled(BOLD, "signals:"), signals_in_words(adapted)));
+    out
+}
+
+fn signals_in_words(adapted: &Adapted) -> String {
+    let signals = &adapted.signals;
+    let names = |names: &[String]| match names {
+        [] => String::from("none"),
+        names => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+    };
+    let yes = |is_so: bool| if is_so { "yes" } else { "no" };
+    format!(
+        "needs_retry {}, risk_tags {}, recent_failure_count {}, last_failure_subagents {}, time_sensitive {}, \
+         compliance_required {}, preferred_format {}",
+        yes(signals.needs_retry),
+        names(&signals.risk_tags),
+        signals.recent_failure_count,
+        names(&signals.last_failure_subagents),
+        yes(signals.time_sensitive),
+        yes(signals.compliance_required),
+        signals.preferred_format.map_or("none", Format::as_str)
+    )
+}

@@ -1,0 +1,114 @@
+//! A history of failures, as another program wrote it.
+
+use std::collections::BTreeSet;
+
+use proem_engine::profile::{Completeness, Issue, Quality, Recorded};
+use serde_json::{Map, Value as Json};
+
+use super::quoted;
+use super::values::{Found, kind, timestamp};
+use crate::failure::Failure;
+
+/// Reads a list of failures; everything that is wrong with it is listed at once.
+pub(super) fn read(text: &str, notes: &mut Vec<String>) -> Result<Vec<Recorded>, Failure> {
+    let json: Json = serde_json::from_str(text)
+        .map_err(|e| Failure::usage(format!("the history is no JSON: {e}; it is a list of failures")))?;
+    let list = match &json {
+        Json::Array(list) => list,
+        Json::Object(fields) => match fields.get("failure_history") {
+            Some(Json::Array(list)) => list,
+            _ => return Err(not_a_list(&json)),
+        },
+        _ => return Err(not_a_list(&json)),
+    };
+    let mut found = Found::default();
+    let records: Vec<Recorded> = list
+        .iter()
+        .enumerate()
+        .filter_map(|(index, record)| read_record(record, &format!("record {index}"), &mut found))
+        .collect();
+    if !found.problems.is_empty() {
+        let head = format!("the history has {} that can't be read:", count(list.len().saturating_sub(records.len())));
+        return Err(Failure::usage(format!("{head}\n  {}", found.problems.join("\n  "))));
+    }
+    notes.append(&mut found.notes);
+    Ok(records)
+}
+
+fn not_a_list(json: &Json) -> Failure {
+    Failure::usage(format!(
+        "the history is {}, and a list of failures is expected, or an object with one as `failure_history`",
+        kind(json)
+    ))
+}
+
+fn count(records: usize) -> String {
+    format!("{records} {}", if records == 1 { "record" } else { "records" })
+}
+
+fn read_record(record: &Json, place: &str, found: &mut Found) -> Option<Recorded> {
+    let Json::Object(fields) = record else {
+        found.problems.push(format!("{place}: it is {}, and an object is expected", kind(record)));
+        return None;
+    };
+    found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue"], place);
+    let at = match fields.get("timestamp").map(|value| (value, timestamp(value))) {
+        Some((_, Some(at))) => Some(at),
+        Some((Json::String(text), None)) => {
+            found.problems.push(format!(
+                "{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected",
+                quoted(text)
+            ));
+            None
+        }
+        Some((other, None)) => {
+            found.problems.push(format!("{place}: `timestamp` is {} that is no time", kind(other)));
+            None
+        }
+        None => {
+            found.problems.push(format!("{place}: there is no `timestamp`"));
+            None
+        }
+    };
+    let kind_of_result = found.text(fields, "result_key", place);
+    let agent = found.text(fields, "subagent", place);
+    let issue = match fields.get("issue") {
+        Some(Json::Object(issue)) => read_issue(issue, place, found),
+        Some(other) => {
+            found.problems.push(format!("{place}: `issue` is {}, and an object is expected", kind(other)));
+            None
+        }
+        None => {
+            found.problems.push(format!("{place}: there is no `issue`"));
+            None
+        }
+    };
+    Some(Recorded { at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
+}
+
+/// What is not known counts as bad: a failure is never taken for a success.
+fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut Found) -> Option<Issue> {
+    found.unknown_keys(fields, &["quality", "completeness", "risks"], &format!("{place}: `issue`"));
+    let before = found.problems.len();
+    let mut word = |key: &str, good: &str, bad: &str| match fields.get(key) {
+        Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(good) => true,
+        Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(bad) => false,
+        Some(Json::String(text)) => {
+            found.notes.push(format!("{place}: `{key}` is {}, taken as `{bad}`", quoted(text)));
+            false
+        }
+        Some(other) => {
+            found.problems.push(format!("{place}: `{key}` is {}, and `{good}` or `{bad}` is expected", kind(other)));
+            false
+        }
+        None => {
+            found.notes.push(format!("{place}: there is no `{key}`, taken as `{bad}`"));
+            false
+        }
+    };
+    let quality = if word("quality", "high", "low") { Quality::High } else { Quality::Low };
+    let completeness =
+        if word("completeness", "complete", "partial") { Completeness::Complete } else { Completeness::Partial };
+    let risks: BTreeSet<String> = found.texts(fields, "risks", place).unwrap_or_default().into_iter().collect();
+    (found.problems.len() == before).then_some(Issue { quality, completeness, risks })
+}

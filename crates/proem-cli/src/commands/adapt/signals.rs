@@ -1,0 +1,78 @@
+//! Signals, as another program wrote them.
+
+use proem_engine::profile::{Format, Signals};
+use serde_json::{Map, Value as Json};
+
+use super::values::{Found, kind};
+use crate::failure::Failure;
+
+const KEYS: [&str; 7] = [
+    "needs_retry",
+    "risk_tags",
+    "recent_failure_count",
+    "last_failure_subagents",
+    "time_sensitive",
+    "compliance_required",
+    "preferred_format",
+];
+
+/// Reads signals over those that the history gives: what the file says wins, what it leaves out stays.
+pub(super) fn read(text: &str, derived: Signals, notes: &mut Vec<String>) -> Result<Signals, Failure> {
+    let json: Json = serde_json::from_str(text)
+        .map_err(|e| Failure::usage(format!("the signals are no JSON: {e}; they are one object")))?;
+    let Json::Object(fields) = &json else {
+        return Err(Failure::usage(format!("the signals are {}, and an object is expected", kind(&json))));
+    };
+    let mut found = Found::default();
+    found.unknown_keys(fields, &KEYS, "signals");
+    let mut signals = derived;
+    for (key, target) in [
+        ("needs_retry", &mut signals.needs_retry),
+        ("time_sensitive", &mut signals.time_sensitive),
+        ("compliance_required", &mut signals.compliance_required),
+    ] {
+        match fields.get(key) {
+            None | Some(Json::Null) => {}
+            Some(Json::Bool(is_so)) => *target = *is_so,
+            Some(other) => {
+                found.problems.push(format!("signals: `{key}` is {}, and true or false is expected", kind(other)));
+            }
+        }
+    }
+    for (key, target) in
+        [("risk_tags", &mut signals.risk_tags), ("last_failure_subagents", &mut signals.last_failure_subagents)]
+    {
+        if let Some(names) = found.texts(fields, key, "signals") {
+            *target = names;
+        }
+    }
+    match fields.get("recent_failure_count") {
+        None | Some(Json::Null) => {}
+        Some(value) => match value.as_u64() {
+            Some(count) => signals.recent_failure_count = count,
+            None => found
+                .problems
+                .push(String::from("signals: `recent_failure_count` is expected to be a whole number from 0 on")),
+        },
+    }
+    preferred_format(fields, &mut signals, &mut found);
+    if !found.problems.is_empty() {
+        return Err(Failure::usage(found.problems.join("\n")));
+    }
+    notes.append(&mut found.notes);
+    Ok(signals)
+}
+
+fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &mut Found) {
+    match fields.get("preferred_format") {
+        None | Some(Json::Null) => {}
+        Some(Json::String(text)) if text.trim().is_empty() => signals.preferred_format = None,
+        Some(Json::String(text)) => match text.parse::<Format>() {
+            Ok(format) => signals.preferred_format = Some(format),
+            Err(why) => found.problems.push(format!("signals: `preferred_format`: {why}")),
+        },
+        Some(other) => {
+            found.problems.push(format!("signals: `preferred_format` is {}, and a text is expected", kind(other)));
+        }
+    }
+}

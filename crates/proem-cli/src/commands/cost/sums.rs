@@ -1,0 +1,58 @@
+//! Sums of spending by what lines have in common.
+
+use std::collections::BTreeMap;
+
+use proem_engine::call::NanoDollars;
+use proem_store::query::SpendLine;
+use serde_json::{Value as Json, json};
+
+/// What was spent on something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) cost: NanoDollars,
+    pub(super) attempts: u64,
+    pub(super) tokens: u64,
+    pub(super) unknown: u64,
+    pub(super) unpriced: u64,
+}
+
+impl Sum {
+    fn add(&mut self, line: &SpendLine) {
+        self.cost = self.cost.and(line.cost);
+        self.attempts = self.attempts.saturating_add(line.attempts);
+        self.tokens = self.tokens.saturating_add(line.tokens);
+        self.unknown = self.unknown.saturating_add(line.unknown);
+        self.unpriced = self.unpriced.saturating_add(line.unpriced);
+    }
+
+    /// For programs, under the name of what it is a sum of.
+    pub(super) fn output(self, group: Option<(&str, &str)>) -> Json {
+        let mut out = json!({
+            "nanoDollars": self.cost.0,
+            "attempts": self.attempts,
+            "tokens": self.tokens,
+            "unknown": self.unknown,
+            "unpriced": self.unpriced,
+        });
+        if let (Some((name, group)), Some(fields)) = (group, out.as_object_mut()) {
+            fields.insert(name.to_owned(), Json::from(group));
+        }
+        out
+    }
+}
+
+/// A sum for each group, in the order of their names.
+pub(super) fn by(lines: &[SpendLine], group: impl Fn(&SpendLine) -> String) -> Vec<(String, Sum)> {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    for line in lines {
+        sums.entry(group(line)).or_default().add(line);
+    }
+    sums.into_iter().collect()
+}
+
+/// The sum of all lines.
+pub(super) fn total(lines: &[SpendLine]) -> Sum {
+    let mut sum = Sum::default();
+    lines.iter().for_each(|line| sum.add(line));
+    sum
+}

@@ -1,0 +1,118 @@
+//! `proem failures`: what prompts learn from.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_engine::profile::{Completeness, Quality};
+use proem_engine::run::Time;
+use proem_guard::show;
+use proem_runtime::Environment;
+use proem_store::query::FailureRow;
+use proem_store::{Access, Clearing, ClearingWay, Origin};
+use proem_text::json;
+use serde_json::json;
+
+use crate::args::records::FailuresCommand;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::records;
+use crate::ui::{self, DIM, styled};
+use crate::when;
+
+pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
+    let places = Places::find()?;
+    let opened = |root: &Path| Project::open(root, &places, Reading::Trusted);
+    match args {
+        FailuresCommand::List { agent, root, json } => {
+            let project = opened(root)?;
+            let rows = records::blocking(list(&places, &project, agent.as_deref()))?;
+            if *json {
+                let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
+                ui::data(&format!("{}\n", json::pretty(&json!(rows))))?;
+            } else if rows.is_empty() {
+                ui::note("no failures are recorded here");
+            } else {
+                ui::listing(&table(&rows))?;
+            }
+        }
+        FailuresCommand::Clear { agent, undo, root } => {
+            let project = opened(root)?;
+            let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
+            let count = records::blocking(clear(&places, &project, (agent.as_deref(), way)))?;
+            let failures = if count == 1 { "1 failure counts".to_owned() } else { format!("{count} failures count") };
+            ui::note(&match (count, way) {
+                (0, ClearingWay::Clear) => "there is no failure to clear".to_owned(),
+                (0, ClearingWay::Undo) => "there is no clearing to undo".to_owned(),
+                (_, ClearingWay::Clear) => {
+                    format!("{failures} no more; `proem failures clear --undo` takes that back")
+                }
+                (_, ClearingWay::Undo) => format!("{failures} again"),
+            });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Failure> {
+    let store = records::look(places, project).await?;
+    Ok(store.failures(&records::owner(project), agent).await?)
+}
+
+async fn clear(places: &Places, project: &Project, (agent, way): (Option<&str>, ClearingWay)) -> Result<u64, Failure> {
+    let opened = records::open(places, project, Access::Write).await?;
+    opened.notes.iter().for_each(|note| ui::note(note));
+    if opened.origin == Origin::Foreign {
+        return Err(Failure::usage(
+            "these records were made by another installation and are only read; look at `proem store adopt`",
+        ));
+    }
+    let clearing = Clearing {
+        project: records::owner(project),
+        agent: agent.map(str::to_owned),
+        way,
+        actor: records::actor(&Environment::inherited()),
+        at: when::now(),
+    };
+    Ok(opened.store.clear_failures(clearing).await?)
+}
+
+fn row_json(row: &FailureRow) -> serde_json::Value {
+    let recorded = &row.recorded;
+    json!({
+        "run": row.run.0,
+        "timestamp": moment(recorded.at),
+        "result_key": recorded.kind,
+        "subagent": recorded.agent,
+        "issue": { "quality": recorded.issue.quality, "completeness": recorded.issue.completeness, "risks": recorded.issue.risks },
+        "cleared": row.cleared.map(moment),
+    })
+}
+
+fn table(rows: &[FailureRow]) -> String {
+    let agent = |row: &FailureRow| show::terminal_str(&row.recorded.agent).into_string();
+    let widest = rows.iter().map(|row| agent(row).chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for row in rows {
+        let issue = &row.recorded.issue;
+        let mut what: Vec<String> = issue.risks.iter().map(|risk| show::terminal_str(risk).into_string()).collect();
+        if what.is_empty() {
+            what.extend((issue.quality == Quality::Low).then(|| "low quality".to_owned()));
+            what.extend((issue.completeness == Completeness::Partial).then(|| "partial".to_owned()));
+        }
+        let line =
+            format!("{}  {}  {:widest$}  {}", moment(row.recorded.at), row.run.short(), agent(row), what.join(", "));
+        match row.cleared {
+            Some(at) => out.push_str(&styled(DIM, &format!("{line}  (cleared {})", moment(at)))),
+            None => out.push_str(&line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// A time in UTC, to the second.
+fn moment(time: Time) -> String {
+    let second = time.0.div_euclid(1_000);
+    jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |timestamp| timestamp.to_string())
+}

@@ -1,0 +1,184 @@
+//! One run: driven to its end, and kept if records are.
+
+use std::time::Duration;
+
+use proem_agents::prompted::{Given, Prepared};
+use proem_engine::assembly::PromptId;
+use proem_engine::call::NanoDollars;
+use proem_engine::input::InputTrust;
+use proem_engine::profile;
+use proem_engine::run::{Ended, Exchange, Outcome, What};
+use proem_guard::Verdict;
+use proem_llm::caller::{Caller, Sent};
+use proem_runtime::driver::{Bounds, Calls, Made, Onward, Reached, drive, go_on};
+use proem_runtime::records::{End, Recording, Start};
+use proem_store::record::{Evaluation, Numbers, RunId};
+use serde_json::Value as Json;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::setting::Setting;
+use crate::failure::Failure;
+use crate::records::writing::Writing;
+use crate::when;
+
+/// One run, over.
+pub(in crate::commands) struct Ran {
+    pub(super) prepared: Prepared,
+    pub(super) outcome: Outcome,
+    pub(super) made: Vec<Made>,
+    /// Its id, if it is recorded.
+    pub(super) run: Option<RunId>,
+    /// Why it is not recorded although it was to be, in words.
+    pub(super) unrecorded: Option<String>,
+    /// What could not be recorded after something was sent, in words.
+    pub(super) trouble: Option<String>,
+}
+
+/// A request with what its making took.
+pub(in crate::commands) struct Assembled {
+    pub(in crate::commands) prepared: Prepared,
+    pub(in crate::commands) took: Duration,
+}
+
+impl Setting {
+    /// Asks with these inputs, on that line of a batch.
+    pub(super) async fn ask(&self, inputs: &Json, line: Option<u32>, stop: &CancellationToken) -> Result<Ran, Failure> {
+        // Connections that are done go back to their pool before a new one is asked for.
+        tokio::task::yield_now().await;
+        let began = Instant::now();
+        let assembled = Assembled { prepared: self.prepare(inputs)?, took: began.elapsed() };
+        let caller = self.caller()?;
+        let mut exchange = Exchange::new(self.terms(), assembled.prepared.request.clone());
+        let calls = self.calls(caller, line.unwrap_or(1));
+        let bounds = Bounds { stop: stop.clone(), time: Some(self.bounds) };
+        let Some(records) = &self.records else {
+            let driven = drive(&mut exchange, What::Started, &calls, &bounds).await?;
+            let outcome = over(driven.reached)?;
+            let made = calls.into_made();
+            return Ok(Ran { prepared: assembled.prepared, outcome, made, run: None, unrecorded: None, trouble: None });
+        };
+        let kept = records.kept();
+        let start = self.start(Writing::id()?, inputs, &assembled.prepared);
+        let recording = Recording::new(&kept, &Start { line, ..start });
+        let calls = calls.through(&recording);
+        let from = Onward::Event(What::Started);
+        let driven = go_on(&mut exchange, from, &calls, &bounds, &recording).await?;
+        let outcome = over(driven.reached)?;
+        let made = calls.into_made();
+        Ok(self.finished(&recording, assembled, (outcome, made), (inputs, began)).await)
+    }
+
+    /// A recorded run as it starts.
+    pub(in crate::commands) fn start<'s>(&'s self, id: RunId, inputs: &'s Json, prepared: &'s Prepared) -> Start<'s> {
+        Start {
+            id,
+            parent: None,
+            kind: "prompt",
+            prompt: &self.prompt.id,
+            role: &self.role,
+            model: &self.asked.model.name,
+            endpoint: &self.asked.endpoint.name,
+            line: None,
+            files: &self.made.files,
+            inputs,
+            settings: &self.made.settings,
+            policy: self.policy(),
+            profile: self.adapted.as_ref().map(|adapted| &adapted.profile),
+            report: &prepared.report,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+
+    /// The hash of the rules that runs are held to.
+    pub(in crate::commands) fn policy(&self) -> &str {
+        &self.guarding.rules
+    }
+
+    pub(in crate::commands) fn caller(&self) -> Result<&Caller, Failure> {
+        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run was asked to send"))
+    }
+
+    pub(in crate::commands) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> Calls<'c> {
+        let calls = Calls::new(caller, &self.directory, run);
+        match Instant::now().checked_add(self.bounds) {
+            Some(end) => calls.before(end),
+            None => calls,
+        }
+    }
+
+    /// Writes a run's end.
+    pub(in crate::commands) async fn finished(
+        &self,
+        recording: &Recording<'_>,
+        assembled: Assembled,
+        (outcome, made): (Outcome, Vec<Made>),
+        (inputs, began): (&Json, Instant),
+    ) -> Ran {
+        let Assembled { prepared, took } = assembled;
+        let whole = |time: u128| u64::try_from(time).ok();
+        let at_or_above = |verdict| prepared.noted.iter().filter(|noted| noted.verdict >= verdict).count() as u64;
+        let sum = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
+        let numbers = Numbers {
+            took_ms: whole(began.elapsed().as_millis()),
+            assembled_us: whole(took.as_micros()),
+            schema_failures: sum(&mut outcome.attempts.iter().map(|attempt| usize::from(!attempt.problems.is_empty()))),
+            repairs: sum(&mut outcome.attempts.iter().map(|attempt| attempt.repairs.len())),
+            embedding_calls: Some(0),
+            scanned: Some(self.looked_at(inputs)),
+            threats: Some(at_or_above(Verdict::Flag)),
+            filtered: Some(at_or_above(Verdict::Quarantine)),
+            escalated: false,
+            degraded: !matches!(outcome.ended, Ended::Answered { .. }),
+        };
+        let evaluation = evaluation(&self.prompt.id, &outcome);
+        recording.finish(End { at: when::now(), outcome: outcome.clone(), numbers, evaluation }).await;
+        let (unrecorded, trouble) = (recording.unrecorded(), recording.trouble());
+        let run = unrecorded.is_none().then(|| recording.id().clone());
+        Ran { prepared, outcome, made, run, unrecorded, trouble }
+    }
+
+    /// How many texts of these inputs the guard looks at: all that nobody vouches for.
+    fn looked_at(&self, inputs: &Json) -> u64 {
+        fn texts(value: &Json) -> u64 {
+            match value {
+                Json::String(_) => 1,
+                Json::Array(items) => items.iter().map(texts).sum(),
+                Json::Object(fields) => fields.values().map(texts).sum(),
+                Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+            }
+        }
+        let is_vouched = |name: &String| {
+            let mut declared = self.prompt.file.strict.inputs.iter();
+            self.given == Given::ByCaller
+                && declared.any(|(declared, trust)| declared == name && *trust == InputTrust::Trusted)
+        };
+        let fields = inputs.as_object().into_iter().flatten();
+        fields.filter(|(name, _)| !is_vouched(name)).map(|(_, value)| texts(value)).sum()
+    }
+
+    /// What a run cost; `None` if that is not known.
+    pub(super) fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
+        // What a model wrote into an answer that broke off is paid for and was never reported.
+        let broke_off =
+            |sent: &Sent| matches!(sent.status, None | Some(200)) && sent.failed.is_some_and(|kind| !kind.is_unsent());
+        if ran.made.iter().flat_map(|made| &made.attempts).any(broke_off) {
+            return None;
+        }
+        ran.outcome.cost(|usage| self.asked.cost(usage))
+    }
+}
+
+pub(in crate::commands) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {
+    match reached {
+        Reached::Done(outcome) => Ok(outcome),
+        Reached::Asked(_) => Err(Failure::bug("the run went wrong", "a prompt asked a question")),
+    }
+}
+
+/// How good a result is; `None` where it says nothing about the prompt.
+fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
+    let issue = profile::of_outcome(outcome)?;
+    Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })
+}

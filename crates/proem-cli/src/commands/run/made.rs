@@ -1,0 +1,301 @@
+//! What a run is made from, so that its record alone makes its first request anew.
+//!
+//! Texts are kept as files by their content: the prompt's closure, the table of models, the user's
+//! files for the guard. Everything else is small and stands in the run's settings.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use proem_agents::prompted::Given;
+use proem_engine::call::Arrival;
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::origin::Origin;
+use proem_engine::providers::{Model, Provider, Providers};
+use proem_engine::run::Limits;
+use proem_store::Store;
+use proem_store::query::RunDetail;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::calling;
+use crate::config::{Protocol, ProviderFile};
+use crate::failure::Failure;
+use crate::guarding::GuardFiles;
+
+/// The table of models that this program has.
+const MODELS: &str = include_str!("../../../../proem-engine/data/providers.toml");
+
+/// The names of a run's files.
+const MODELS_FILE: &str = "providers.toml";
+const VERDICTS_FILE: &str = "guard/verdicts.tsv";
+const CALIBRATION_FILE: &str = "guard/calibration.json";
+/// The folder of the prompt's files.
+const BOOK: &str = "book/";
+
+/// What a run was started with, beside its files and inputs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::commands) struct Settings {
+    /// The version of Proem that made it.
+    proem: String,
+    /// Who wrote each file of the prompt, and whether it is a template.
+    book: BTreeMap<String, Written>,
+    /// Who wrote the inputs.
+    given: GivenBy,
+    /// How often the model is asked at most.
+    attempts: NonZeroU32,
+    /// The most tokens of all attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// The most input tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<usize>,
+    /// The longest that it may take, in seconds.
+    seconds: u64,
+    /// How the answer arrives.
+    arrival: Arrival,
+    /// The protocol of the endpoint.
+    protocol: Protocol,
+    /// What configuration said about the endpoint and its models.
+    provider: ProviderFile,
+    /// What an estimate of tokens is scaled by here, in hundredths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_percent: Option<usize>,
+    /// The id of the installation's key, without which delimiters differ.
+    key: String,
+}
+
+/// Who wrote a file of the prompt, and what it is.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Written {
+    by: Writer,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Writer {
+    Embedded,
+    User,
+    Project,
+    Configured,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    Template,
+    Literal,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum GivenBy {
+    Caller,
+    Outside,
+}
+
+/// What a run is made from.
+#[derive(Debug, Clone)]
+pub(in crate::commands) struct Made {
+    /// Its files, by name.
+    pub(in crate::commands) files: BTreeMap<String, String>,
+    /// Its settings.
+    pub(in crate::commands) settings: Json,
+}
+
+/// What of a command goes into the record of each of its runs.
+pub(super) struct Making<'m> {
+    pub(super) book: &'m Book,
+    pub(super) prompt: &'m Prompt,
+    pub(super) guard: &'m GuardFiles,
+    pub(super) given: Given,
+    pub(super) limits: Limits,
+    pub(super) input_tokens: Option<usize>,
+    pub(super) seconds: u64,
+    pub(super) arrival: Arrival,
+    pub(super) model: &'m Model,
+    pub(super) provider: ProviderFile,
+    pub(super) token_percent: Option<usize>,
+    pub(super) key: &'m proem_guard::Key,
+}
+
+impl Making<'_> {
+    /// The files and settings of each run.
+    ///
+    /// # Errors
+    ///
+    /// If settings can't be written down, which is a bug.
+    pub(super) fn made(self) -> Result<Made, Failure> {
+        let (mut files, book) = closure(self.book, self.prompt);
+        files.insert(MODELS_FILE.to_owned(), MODELS.to_owned());
+        files.extend(guard_files(self.guard));
+        let settings = Settings {
+            proem: env!("CARGO_PKG_VERSION").to_owned(),
+            book,
+            given: match self.given {
+                Given::ByCaller => GivenBy::Caller,
+                Given::FromOutside => GivenBy::Outside,
+            },
+            attempts: self.limits.attempts,
+            tokens: self.limits.tokens,
+            input_tokens: self.input_tokens,
+            seconds: self.seconds,
+            arrival: self.arrival,
+            protocol: match self.model.provider() {
+                Provider::Anthropic => Protocol::Anthropic,
+                Provider::OpenAi => Protocol::OpenAi,
+            },
+            provider: self.provider,
+            token_percent: self.token_percent,
+            key: self.key.id(),
+        };
+        let settings =
+            serde_json::to_value(settings).map_err(|error| Failure::bug("settings can't be written down", error))?;
+        Ok(Made { files, settings })
+    }
+}
+
+fn guard_files(guard: &GuardFiles) -> impl Iterator<Item = (String, String)> {
+    let named = [(VERDICTS_FILE, &guard.verdicts), (CALIBRATION_FILE, &guard.calibration)];
+    named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.clone()?)))
+}
+
+/// The files of a prompt's closure, with who wrote each.
+fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<String, Written>) {
+    let (mut files, mut written) = (BTreeMap::new(), BTreeMap::new());
+    for (path, origin) in &prompt.files {
+        let Some((text, _)) = book.file(path) else { continue };
+        let by = match origin {
+            Origin::Embedded => Writer::Embedded,
+            Origin::User => Writer::User,
+            Origin::Project => Writer::Project,
+            Origin::Configured => Writer::Configured,
+        };
+        let form = match text {
+            PartialText::Template(_) => Form::Template,
+            PartialText::Literal(_) => Form::Literal,
+        };
+        files.insert(format!("{BOOK}{path}"), text.as_str().to_owned());
+        written.insert(path.clone(), Written { by, form });
+    }
+    (files, written)
+}
+
+/// The files of an assembly without a call: its prompt's and the guard's.
+pub(in crate::commands) fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap<String, String> {
+    let (mut files, _) = closure(book, prompt);
+    files.extend(guard_files(guard));
+    files
+}
+
+/// A run's beginnings, read back from its record.
+#[derive(Debug)]
+pub(in crate::commands) struct Remade {
+    pub(in crate::commands) prompt: Prompt,
+    pub(in crate::commands) model: Model,
+    pub(in crate::commands) guard: GuardFiles,
+    pub(in crate::commands) inputs: Json,
+    pub(in crate::commands) given: Given,
+    pub(in crate::commands) limits: Limits,
+    pub(in crate::commands) input_tokens: Option<usize>,
+    pub(in crate::commands) seconds: u64,
+    pub(in crate::commands) arrival: Arrival,
+    pub(in crate::commands) made: Made,
+}
+
+impl Remade {
+    /// Reads back what a run was made from; `key` is the id of the installation's key today.
+    ///
+    /// # Errors
+    ///
+    /// In words, if something isn't kept or is not what it was.
+    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
+        let settings = Settings::deserialize(&detail.settings)
+            .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
+        if settings.key != key {
+            return Err(format!(
+                "it was made under the installation's key {}, and this is {key}; its delimiters would differ",
+                settings.key
+            ));
+        }
+        let hashes: Vec<String> = detail.files.values().chain([&detail.inputs]).cloned().collect();
+        let contents = store.contents(&hashes).await.map_err(|error| error.to_string())?;
+        let text = |name: &str, hash: &str| {
+            let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
+            String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))
+        };
+        let mut files = BTreeMap::new();
+        for (name, hash) in &detail.files {
+            files.insert(name.clone(), text(name, hash)?);
+        }
+        let inputs = serde_json::from_str(&text("inputs", &detail.inputs)?)
+            .map_err(|error| format!("its inputs are no JSON: {error}"))?;
+        let providers = files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
+        let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
+        let protocol = match settings.protocol {
+            Protocol::Anthropic => Provider::Anthropic,
+            Protocol::OpenAi => Provider::OpenAi,
+        };
+        let row = &detail.row;
+        let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &settings.provider);
+        if let Some(percent) = settings.token_percent {
+            calling::scale(&mut model, percent);
+        }
+        Ok(Self {
+            prompt: prompt(detail, &files, &settings.book)?,
+            model,
+            guard: GuardFiles {
+                verdicts: files.get(VERDICTS_FILE).cloned(),
+                calibration: files.get(CALIBRATION_FILE).cloned(),
+            },
+            inputs,
+            given: match settings.given {
+                GivenBy::Caller => Given::ByCaller,
+                GivenBy::Outside => Given::FromOutside,
+            },
+            limits: Limits { attempts: settings.attempts, tokens: settings.tokens },
+            input_tokens: settings.input_tokens,
+            seconds: settings.seconds,
+            arrival: settings.arrival,
+            made: Made { files, settings: detail.settings.clone() },
+        })
+    }
+}
+
+/// The prompt from the recorded files, whatever the book of today says.
+fn prompt(
+    detail: &RunDetail,
+    files: &BTreeMap<String, String>,
+    book: &BTreeMap<String, Written>,
+) -> Result<Prompt, String> {
+    let mut layers: BTreeMap<Writer, BookLayer> = BTreeMap::new();
+    for (path, written) in book {
+        let text = files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
+        let text = match written.form {
+            Form::Template => PartialText::Template(text),
+            Form::Literal => PartialText::Literal(text),
+        };
+        let origin = match written.by {
+            Writer::Embedded => Origin::Embedded,
+            Writer::User => Origin::User,
+            Writer::Project => Origin::Project,
+            Writer::Configured => Origin::Configured,
+        };
+        let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
+        layer.files.insert(path.clone(), text);
+    }
+    let book = Book::new(layers.into_values().collect()).map_err(|error| error.to_string())?;
+    let id = &detail.row.prompt;
+    // An unlocked version carries the beginning of its closure's hash.
+    let version = id.version.split('+').next().unwrap_or(&id.version);
+    let name = format!("{}/{}", id.agent, id.name);
+    let mut prompt = book.prompt(&name, Some(version)).map_err(|error| error.to_string())?;
+    if prompt.id.closure != id.closure {
+        return Err(format!("the recorded files of `{name}` are not those that it was made from"));
+    }
+    prompt.id = id.clone();
+    Ok(prompt)
+}

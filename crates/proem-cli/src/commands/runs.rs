@@ -1,0 +1,61 @@
+//! `proem runs`: what is kept of runs.
+
+mod diff;
+mod feedback;
+mod list;
+mod purge;
+mod replay;
+mod resume;
+mod show;
+
+use std::process::ExitCode;
+
+use proem_store::Store;
+use proem_store::record::RunId;
+
+use crate::args::records::{RecordsPlace, RunsCommand};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::records;
+
+pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
+    let place = match command {
+        RunsCommand::List { place, .. }
+        | RunsCommand::Show { place, .. }
+        | RunsCommand::Diff { place, .. }
+        | RunsCommand::Replay { place, .. }
+        | RunsCommand::Resume { place, .. }
+        | RunsCommand::Feedback { place, .. }
+        | RunsCommand::Purge { place, .. } => place,
+    };
+    let places = Places::find()?;
+    let mut project = Project::open(&place.root, &places, Reading::Trusted)?;
+    match command {
+        RunsCommand::List { since, prompt, outcome, limit, place } => {
+            let wanted =
+                list::Wanted { since: since.as_deref(), prompt: prompt.as_deref(), outcome: *outcome, limit: *limit };
+            records::blocking(list::run(&places, &project, &wanted, place))
+        }
+        RunsCommand::Show { run, body, call, full, place } => {
+            let wanted = show::Wanted { run, body: *body, call: *call, full: *full };
+            records::blocking(show::run(&places, &project, &wanted, place))
+        }
+        RunsCommand::Diff { first, second, place } => {
+            records::blocking(diff::run(&places, &project, (first, second), place))
+        }
+        RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
+        RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
+        RunsCommand::Feedback { run, verdict, note, .. } => {
+            records::blocking(feedback::run(&places, &project, run, (*verdict, note)))
+        }
+        RunsCommand::Purge { runs, before, everything: _, place } => {
+            records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
+        }
+    }
+}
+
+/// The run whose id begins like that.
+async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Failure> {
+    Ok(store.find(&records::owner(project), id).await?)
+}

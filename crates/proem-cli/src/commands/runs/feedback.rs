@@ -1,0 +1,41 @@
+//! `proem runs feedback`
+
+use std::process::ExitCode;
+
+use proem_store::Access;
+use proem_store::record::NewFeedback;
+
+use super::{Failure, Places, Project, found};
+use crate::args::records::VerdictArg;
+use crate::{records, ui, when};
+
+pub(super) async fn run(
+    places: &Places,
+    project: &Project,
+    run: &str,
+    (verdict, note): (VerdictArg, &str),
+) -> Result<ExitCode, Failure> {
+    let store = records::open(places, project, Access::Write).await?.store;
+    let written = write(&store, project, run, (verdict, note)).await;
+    store.close().await;
+    written
+}
+
+async fn write(
+    store: &proem_store::Store,
+    project: &Project,
+    run: &str,
+    (verdict, note): (VerdictArg, &str),
+) -> Result<ExitCode, Failure> {
+    let run = found(store, project, run).await?;
+    let verdict = match verdict {
+        VerdictArg::Good => "good",
+        VerdictArg::Bad => "bad",
+    };
+    let actor = records::actor(&proem_runtime::Environment::inherited());
+    let feedback =
+        NewFeedback { run: run.clone(), actor, at: when::now(), verdict: verdict.to_owned(), note: note.to_owned() };
+    store.feedback(feedback).await?;
+    ui::aside(&format!("run {}: {verdict}\n", run.short()));
+    Ok(ExitCode::SUCCESS)
+}

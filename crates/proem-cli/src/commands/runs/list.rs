@@ -1,0 +1,161 @@
+//! `proem runs list`: one line for each run, the newest first.
+
+use std::process::ExitCode;
+
+use anstyle::Style;
+use jiff::tz::TimeZone;
+use proem_store::query::{RunRow, RunState, RunsWanted};
+use proem_store::record::RunOutcome;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::{Failure, Places, Project, RecordsPlace};
+use crate::args::records::OutcomeArg;
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
+use crate::{records, when};
+
+/// Which runs are wanted.
+pub(super) struct Wanted<'w> {
+    pub(super) since: Option<&'w str>,
+    pub(super) prompt: Option<&'w str>,
+    pub(super) outcome: Option<OutcomeArg>,
+    pub(super) limit: u32,
+}
+
+pub(super) async fn run(
+    places: &Places,
+    project: &Project,
+    wanted: &Wanted<'_>,
+    place: &RecordsPlace,
+) -> Result<ExitCode, Failure> {
+    let zone = records::zone(&project.config.budget)?;
+    let wanted = RunsWanted {
+        project: (!place.all).then(|| records::owner(project)),
+        since: wanted.since.map(|since| when::since(since, when::now(), &zone)).transpose()?,
+        prompt: wanted.prompt.map(str::to_owned),
+        outcome: wanted.outcome.map(outcome),
+        limit: Some(wanted.limit),
+    };
+    let store = records::look(places, project).await?;
+    let rows = store.runs(&wanted).await?;
+    if place.json {
+        let rows: Vec<Json> = rows.iter().map(to_json).collect();
+        ui::data(&format!("{}\n", json::pretty(&Json::Array(rows))))?;
+    } else if rows.is_empty() {
+        ui::aside(&empty(&wanted));
+    } else {
+        ui::listing(&table(&rows, &zone, place.all))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const fn outcome(outcome: OutcomeArg) -> RunOutcome {
+    match outcome {
+        OutcomeArg::Answered => RunOutcome::Answered,
+        OutcomeArg::FellBack => RunOutcome::FellBack,
+        OutcomeArg::Failed => RunOutcome::Failed,
+        OutcomeArg::Refused => RunOutcome::Refused,
+        OutcomeArg::Assembled => RunOutcome::Assembled,
+    }
+}
+
+fn empty(wanted: &RunsWanted) -> String {
+    if wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some() {
+        return "no recorded run is like that; `proem runs list` lists all of this project\n".to_owned();
+    }
+    let whose = if wanted.project.is_some() { " of this project" } else { "" };
+    format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n")
+}
+
+fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
+    let second = if all { "project" } else { "model" };
+    let head = format!(
+        "{:8} {:11} {:20} {second:16} {:12} {:>6} {:>4} {:>6} {:>8}",
+        "run", "started", "prompt", "outcome", "in", "hits", "out", "cost"
+    );
+    let mut out = format!("{}\n", styled(DIM, head.trim_end()));
+    for row in rows {
+        out.push_str(&line(row, zone, all));
+    }
+    out
+}
+
+fn line(row: &RunRow, zone: &TimeZone, all: bool) -> String {
+    // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
+    let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
+    let prompt = cell(&format!("{}/{}@{version}", row.prompt.agent, row.prompt.name), 20);
+    let second = if all { row.project.0.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/") } else { &row.model };
+    let (words, style) = state(row.state);
+    let again = match row.numbers.schema_failures {
+        0 => String::new(),
+        count => format!("+{count}"),
+    };
+    // How often it was asked again stands behind how it ended.
+    let gap = " ".repeat(12_usize.saturating_sub(words.len().saturating_add(again.len())).max(1));
+    let outcome = format!("{}{gap}{} ", styled(style, words), styled(YELLOW, &again));
+    format!(
+        "{} {:11} {prompt} {} {outcome}{:>6} {:>4} {:>6} {:>8}\n",
+        styled(BOLD, &cell(row.id.short(), 8)),
+        when::brief(row.started, zone),
+        cell(second, 16),
+        ui::short_or_unknown(row.input_tokens),
+        cached(row),
+        ui::short_or_unknown(row.output_tokens),
+        row.cost.map_or_else(|| ui::UNKNOWN.to_owned(), ui::price),
+    )
+}
+
+/// The share of the prompts that came from the cache.
+pub(super) fn cached(row: &RunRow) -> String {
+    match (row.cache_read_tokens, row.input_tokens) {
+        (Some(read), Some(input)) if input > 0 => format!("{}%", read.saturating_mul(100) / input),
+        _ => ui::UNKNOWN.to_owned(),
+    }
+}
+
+/// How far a run is, in words and a colour.
+pub(super) const fn state(state: RunState) -> (&'static str, Style) {
+    match state {
+        RunState::Running => ("running", CYAN),
+        RunState::Asking => ("asking", CYAN),
+        RunState::Interrupted => ("interrupted", RED),
+        RunState::Ended(RunOutcome::Answered) => ("answered", GREEN),
+        RunState::Ended(RunOutcome::FellBack) => ("fell back", YELLOW),
+        RunState::Ended(RunOutcome::Failed) => ("failed", RED),
+        RunState::Ended(RunOutcome::Refused) => ("refused", RED),
+        RunState::Ended(RunOutcome::Assembled) => ("assembled", DIM),
+    }
+}
+
+/// A run's line for programs: ids in full, times as RFC 3339, what is unknown as null.
+pub(super) fn to_json(row: &RunRow) -> Json {
+    let (state, outcome) = match row.state {
+        RunState::Running => ("running", None),
+        RunState::Asking => ("asking", None),
+        RunState::Interrupted => ("interrupted", None),
+        RunState::Ended(outcome) => ("ended", Some(outcome.as_str())),
+    };
+    json!({
+        "id": row.id.0,
+        "project": row.project.0,
+        "actor": row.actor,
+        "kind": row.kind,
+        "parent": row.parent.as_ref().map(|parent| &parent.0),
+        "prompt": format!("{}/{}", row.prompt.agent, row.prompt.name),
+        "version": row.prompt.version,
+        "closure": row.prompt.closure,
+        "role": row.role,
+        "model": row.model,
+        "endpoint": row.endpoint,
+        "line": row.line,
+        "started": when::rfc3339(row.started),
+        "ended": row.ended.map(when::rfc3339),
+        "state": state,
+        "outcome": outcome,
+        "inputTokens": row.input_tokens,
+        "cacheReadTokens": row.cache_read_tokens,
+        "outputTokens": row.output_tokens,
+        "costNanoDollars": row.cost.map(|cost| cost.0),
+        "numbers": row.numbers,
+    })
+}

@@ -1,0 +1,104 @@
+//! `proem runs purge`: deletes runs with all that belongs to them.
+//!
+//! Whoever names runs has chosen them. Runs that are found by a condition are counted and asked about,
+//! and only at a terminal: a program names them, as `proem runs list --json` lists them.
+
+use std::process::ExitCode;
+
+use jiff::tz::TimeZone;
+use proem_engine::run::Time;
+use proem_store::query::{RunRow, RunState, RunsWanted};
+use proem_store::record::RunId;
+use proem_store::{Access, Purge, Store};
+
+use super::{Failure, Places, Project, RecordsPlace, found};
+use crate::commands::trust::{ask, on_terminal};
+use crate::{records, ui, when};
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+pub(super) async fn run(
+    places: &Places,
+    project: &Project,
+    (runs, before): (&[String], Option<&str>),
+    place: &RecordsPlace,
+) -> Result<ExitCode, Failure> {
+    let zone = records::zone(&project.config.budget)?;
+    let now = when::now();
+    // What starts while the question is open was not asked about.
+    let before = before.map_or(Ok(now), |before| when::since(before, now, &zone))?;
+    let store = records::open(places, project, Access::Write).await?.store;
+    let wanted = Wanted { runs, before, all: place.all, now };
+    let purged = wanted.purge(&store, project, &zone).await;
+    store.close().await;
+    let Some((purged, json)) = purged?.map(|purged| (purged, place.json)) else { return Ok(ExitCode::from(NO)) };
+    if json {
+        let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes });
+        ui::data(&format!("{}\n", proem_text::json::pretty(&purged)))?;
+    } else {
+        let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
+        ui::aside(&format!("deleted {runs} with {texts}; what was spent stays in the sums\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be deleted.
+struct Wanted<'w> {
+    runs: &'w [String],
+    before: Time,
+    all: bool,
+    now: Time,
+}
+
+impl Wanted<'_> {
+    /// What was deleted; `None` if the answer was no.
+    async fn purge(
+        &self,
+        store: &Store,
+        project: &Project,
+        zone: &TimeZone,
+    ) -> Result<Option<proem_store::Purged>, Failure> {
+        let owner = (!self.all).then(|| records::owner(project));
+        let actor = records::actor(&proem_runtime::Environment::inherited());
+        let mut purge = Purge { project: owner.clone(), before: None, runs: Vec::new(), actor, at: self.now };
+        if self.runs.is_empty() {
+            let all = store.runs(&RunsWanted { project: owner, ..RunsWanted::default() }).await?;
+            let chosen: Vec<&RunRow> = all.iter().filter(|run| run.started < self.before).collect();
+            let Some(summary) = summary(&chosen, zone) else {
+                ui::aside("no recorded run is that old; nothing was deleted\n");
+                return Ok(Some(proem_store::Purged::default()));
+            };
+            on_terminal(&summary, "name the runs, as `proem runs list --json` lists them")?;
+            ui::aside(&format!("{summary}\n"));
+            if !ask("Delete them with everything that was kept of them?")? {
+                return Ok(None);
+            }
+            purge.before = Some(self.before);
+        } else {
+            // A run that is named may be another project's.
+            purge.project = None;
+            for run in self.runs {
+                let id: RunId = found(store, project, run).await?;
+                if !purge.runs.contains(&id) {
+                    purge.runs.push(id);
+                }
+            }
+        }
+        Ok(Some(store.purge(purge).await?))
+    }
+}
+
+/// What would be deleted, in words; `None` if nothing.
+fn summary(runs: &[&RunRow], zone: &TimeZone) -> Option<String> {
+    let (newest, oldest) = (runs.first()?, runs.last()?);
+    let count = u64::try_from(runs.len()).unwrap_or(u64::MAX);
+    let open = runs.iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count();
+    let open = if open == 0 { String::new() } else { format!(", {} of them without an end", ui::grouped(open)) };
+    Some(format!(
+        "{} from {} to {}{open}",
+        ui::counted(count, "run"),
+        when::clock(oldest.started, zone),
+        when::clock(newest.started, zone)
+    ))
+}

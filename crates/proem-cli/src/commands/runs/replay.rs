@@ -1,0 +1,107 @@
+//! `proem runs replay`: makes a run's requests anew from its record, and compares every byte.
+
+use std::process::ExitCode;
+
+use proem_engine::providers::Provider;
+use proem_engine::run::Exchange;
+use proem_guard::show::terminal_str;
+use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_runtime::installation_key;
+use proem_runtime::records::{Difference, Replayed, replay};
+use proem_store::query::RunDetail;
+use proem_store::record::Replayable;
+use proem_text::json;
+use serde_json::json;
+
+use super::{Failure, Places, Project, RecordsPlace, found};
+use crate::commands::run::made::Remade;
+use crate::commands::run::setting::{Setting, Wanted};
+use crate::ui::{self, grouped};
+use crate::{records, records::blocking};
+
+pub(super) fn run(
+    places: &Places,
+    project: &mut Project,
+    run: &str,
+    place: &RecordsPlace,
+) -> Result<ExitCode, Failure> {
+    project.say();
+    let project = &*project;
+    blocking(async {
+        let (detail, remade) = remade(places, project, run).await?;
+        let id = detail.row.id.clone();
+        let not = |why: String| Failure::finding(format!("run {} can't be replayed: {why}", id.short()));
+        if let Replayable::No(why) = &detail.replayable {
+            return Err(not(why.clone()));
+        }
+        let remade = remade.map_err(not)?;
+        let inputs = remade.inputs.clone();
+        let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
+        let setting = Setting::again(remade, &detail, places, (endpoint, Wanted::NoCalls))?;
+        let prepared = setting.prepare(&inputs)?;
+        let mut exchange = Exchange::new(setting.terms(), prepared.request);
+        let store = records::look(places, project).await?;
+        let replayed = replay(&store, &detail, setting.model(), &mut exchange).await;
+        store.close().await;
+        say(&detail, &replayed?, place)
+    })
+}
+
+/// A run with what it was made from, or why that can't be made anew.
+pub(super) async fn remade(
+    places: &Places,
+    project: &Project,
+    run: &str,
+) -> Result<(RunDetail, Result<Remade, String>), Failure> {
+    let store = records::look(places, project).await?;
+    let id = found(&store, project, run).await?;
+    let detail = store.run(&id).await?;
+    let key = installation_key(&places.key())?.id();
+    let remade = match detail.row.kind.as_str() {
+        "prompt" => Remade::read(&store, &detail, &key).await,
+        "assemble" => Err("it was assembled from a folder's state, which is not kept, and called no model".to_owned()),
+        kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
+    };
+    store.close().await;
+    Ok((detail, remade))
+}
+
+/// An endpoint that nothing is sent to.
+fn nowhere(name: &str, provider: Provider) -> Endpoint {
+    let (name, base_url) = (name.to_owned(), String::new());
+    Endpoint { name, provider, base_url, key: Key::None, limits: EndpointLimits::default() }
+}
+
+fn say(detail: &RunDetail, replayed: &Replayed, place: &RecordsPlace) -> Result<ExitCode, Failure> {
+    let Replayed { calls, bytes, difference, .. } = replayed;
+    if place.json {
+        let output = json!({
+            "run": detail.row.id,
+            "calls": calls,
+            "bytes": bytes,
+            "equal": difference.is_none(),
+            "difference": difference,
+        });
+        ui::data(&format!("{}\n", json::pretty(&output)))?;
+    } else {
+        let bytes = grouped(usize::try_from(*bytes).unwrap_or(usize::MAX));
+        let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+        let made = format!("run {}: {calls} made anew, {bytes} bytes of requests", detail.row.id.short());
+        match difference {
+            None => ui::listing(&format!("{made}, all as recorded\n"))?,
+            Some(difference) => ui::listing(&format!("{made} as recorded\n{}", in_words(difference)))?,
+        }
+    }
+    Ok(ExitCode::from(u8::from(difference.is_some())))
+}
+
+fn in_words(difference: &Difference) -> String {
+    let Difference { call, what, byte, recorded, found } = difference;
+    let at = byte.map_or_else(String::new, |byte| format!(", byte {byte}"));
+    format!(
+        "the first difference: call {call}, {}{at}\n  recorded  {}\n  found     {}\n",
+        terminal_str(what),
+        terminal_str(recorded),
+        terminal_str(found)
+    )
+}

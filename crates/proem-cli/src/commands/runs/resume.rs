@@ -1,0 +1,95 @@
+//! `proem runs resume`: goes on where a crash or a question stopped a run.
+//!
+//! Everything but the endpoint and its key comes from the record: the prompt, its contract, the model,
+//! the profile. The rules that it is held to must be those of today.
+
+use std::process::ExitCode;
+
+use proem_engine::run::Exchange;
+use proem_guard::show::terminal_str;
+use proem_runtime::Environment;
+use proem_runtime::driver::{Bounds, go_on};
+use proem_runtime::records::{Recording, Start, resume};
+use proem_store::record::RunId;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::replay::remade;
+use super::{Failure, Places, Project, RecordsPlace};
+use crate::commands::run::asking::{Assembled, Ran, over};
+use crate::commands::run::calling as with_calls;
+use crate::commands::run::setting::{Setting, Wanted};
+use crate::commands::run::single::{Said, print, waiting};
+use crate::guarding::GuardFiles;
+use crate::records::writing::{Record, Writing};
+use crate::{calling, records};
+
+pub(super) fn run(
+    places: &Places,
+    project: &mut Project,
+    (run, fork): (&str, bool),
+    place: &RecordsPlace,
+) -> Result<ExitCode, Failure> {
+    project.say();
+    let project = &*project;
+    with_calls(async |stop| {
+        let (detail, remade) = remade(places, project, run).await?;
+        let id = detail.row.id.clone();
+        let remade = remade.map_err(|why| Failure::usage(format!("run {} can't go on: {why}", id.short())))?;
+        let endpoint = calling::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
+        let inputs = remade.inputs.clone();
+        let mut setting = Setting::again(remade, &detail, places, (endpoint, Wanted::Calls))?;
+        let caps = records::caps(&project.config.budget);
+        setting.record(places, project, Record::AsConfigured, caps).await?;
+        let waiting = waiting(&setting);
+        let going = Going { id, fork, line: detail.row.line, inputs: &inputs };
+        let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), &stop).await;
+        waiting.finish_and_clear();
+        let done = match ran {
+            Ok(ran) => print(&setting, &ran, Said { json: place.json, explain: false }).await,
+            Err(failure) => Err(failure),
+        };
+        setting.end(places).await;
+        done
+    })
+}
+
+/// A run that goes on.
+struct Going<'g> {
+    id: RunId,
+    fork: bool,
+    line: Option<u32>,
+    inputs: &'g serde_json::Value,
+}
+
+impl Going<'_> {
+    async fn on(&self, setting: &Setting, rules: &str, stop: &CancellationToken) -> Result<Ran, Failure> {
+        let Some(records) = &setting.records else {
+            return Err(Failure::usage(
+                "a run goes on in the records, and none are kept; change `records.keep` in your configuration",
+            ));
+        };
+        let kept = records.kept();
+        let resumed = resume(kept.store, kept.seal, kept.project, &self.id, rules).await;
+        // A run that can't go on is an answer about the record, not a fault of the system.
+        let resumed = resumed.map_err(|error| Failure::usage(error.to_string()))?;
+        let began = Instant::now();
+        let assembled = Assembled { prepared: setting.prepare(self.inputs)?, took: began.elapsed() };
+        let mut exchange = Exchange::restore(setting.terms(), &resumed.state.machine)?;
+        let (id, parent) = if self.fork { (Writing::id()?, Some(self.id.clone())) } else { (self.id.clone(), None) };
+        let start = setting.start(id, self.inputs, &assembled.prepared);
+        let start = Start { parent, line: self.line, steps: resumed.step, ..start };
+        let recording = Recording::new(&kept, &start);
+        let calls = setting.calls(setting.caller()?, self.line.unwrap_or(1)).through(&recording);
+        let bounds = Bounds { stop: stop.clone(), time: Some(setting.bounds) };
+        if let [question, ..] = resumed.state.questions.as_slice() {
+            let asked = terminal_str(&question.text);
+            return Err(Failure::usage(format!("the run asks: {asked}; only the command of its agent can answer")));
+        }
+        let (from, world) = (resumed.onward(Vec::new()), resumed.remembering(&calls));
+        let driven = go_on(&mut exchange, from, &world, &bounds, &recording).await?;
+        let outcome = over(driven.reached)?;
+        let made = calls.into_made();
+        Ok(setting.finished(&recording, assembled, (outcome, made), (self.inputs, began)).await)
+    }
+}

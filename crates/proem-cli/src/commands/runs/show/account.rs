@@ -1,0 +1,351 @@
+//! A run for a person's eyes.
+//!
+//! Texts of sections and answers may be an attacker's: each line of theirs stands behind a mark, is
+//! escaped and cut, so that it can't pass for a line of ours.
+
+use anstyle::Style;
+use jiff::tz::TimeZone;
+use proem_engine::decode::RepairKind;
+use proem_engine::run::{Because, Broken};
+use proem_guard::show;
+use proem_store::query::{AttemptRow, CallRow, RunState};
+use proem_store::record::{CallState, Replayable, SectionRow};
+use serde_json::Value as Json;
+
+use super::Shown;
+use crate::commands::runs::list;
+use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
+use crate::when;
+
+/// Cells of the longest bar, and of a line of somebody's text beside its mark.
+const BAR: usize = 28;
+const WIDTH: usize = 94;
+/// The lines of a text that are shown unless all are asked for.
+const LINES: usize = 3;
+/// The mark of somebody's text.
+const MARK: &str = "  │ ";
+
+struct Page<'p> {
+    shown: &'p Shown<'p>,
+    zone: &'p TimeZone,
+    full: bool,
+    out: String,
+}
+
+/// The account.
+pub(super) fn account(shown: &Shown<'_>, zone: &TimeZone, full: bool) -> String {
+    let mut page = Page { shown, zone, full, out: String::new() };
+    page.head();
+    for (index, call) in shown.run.calls.iter().enumerate() {
+        page.call(index, call);
+    }
+    page.value();
+    page.learned();
+    page.people();
+    page.out
+}
+
+fn tokens(tokens: u64) -> String {
+    grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
+}
+
+fn or_unknown(count: Option<u64>) -> String {
+    count.map_or_else(|| "unknown".to_owned(), tokens)
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn fact(&mut self, name: &str, fact: &str) {
+        self.line(&format!("{}  {fact}", styled(DIM, &format!("{name:9}"))));
+    }
+
+    fn head(&mut self) {
+        let run = self.shown.run;
+        let row = &run.row;
+        let (words, style) = list::state(row.state);
+        let prompt = cut(&format!("{}/{}", row.prompt.agent, row.prompt.name), 40);
+        let version = cut(&row.prompt.version, 32);
+        let id = &row.id.0;
+        self.line(&format!("{} {prompt} {version}  {}", styled(BOLD, &cut(id, 16)), styled(style, words)));
+        let because = run.because.as_ref().map(|because| match serde_json::from_value::<Because>(because.clone()) {
+            Ok(because) => because.in_words(),
+            Err(_) => cut(&because.to_string(), 80),
+        });
+        if let Some(because) = because {
+            self.fact("because", &because);
+        }
+        self.fact("who", &cut(&row.actor, 80));
+        let took = row.numbers.took_ms.map_or_else(String::new, |took| format!(", took {} ms", tokens(took)));
+        self.fact("when", &format!("{}{took}", when::clock(row.started, self.zone)));
+        self.fact("project", &cut(&row.project.0, 88));
+        if let Some(parent) = &row.parent {
+            self.fact("fork of", &cut(&parent.0, 16));
+        }
+        if let Some(line) = row.line {
+            self.fact("line", &tokens(line.into()));
+        }
+        let at = if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut(&row.endpoint, 24)) };
+        self.fact("model", &format!("{}{at}, asked for as {}", cut(&row.model, 32), cut(&row.role, 24)));
+        if run.calls.iter().any(|call| !call.body.is_empty()) {
+            let cost = row.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+            let (read, written) = (or_unknown(row.input_tokens), or_unknown(row.output_tokens));
+            let cached = or_unknown(row.cache_read_tokens);
+            self.fact("used", &format!("{read} tokens in ({cached} from the cache), {written} out, {cost}"));
+        }
+        let replay = match &run.replayable {
+            Replayable::Yes => format!("`proem runs replay {}`", row.id.short()),
+            Replayable::No(why) => format!("not possible: {}", cut(why, 74)),
+        };
+        self.fact("replay", &replay);
+        if run.resumable && matches!(row.state, RunState::Interrupted | RunState::Asking) {
+            self.fact("resume", &format!("`proem runs resume {}`", row.id.short()));
+        }
+    }
+
+    fn call(&mut self, index: usize, call: &CallRow) {
+        let what = if call.body.is_empty() {
+            "assembled, and nothing was asked".to_owned()
+        } else {
+            let tool = call.tool.as_deref().map_or_else(String::new, |tool| format!(", bound to {}", cut(tool, 24)));
+            format!("call {index}{tool}")
+        };
+        let counted = format!("{} tokens by {}", tokens(call.tokens), cut(&call.counter, 24));
+        self.line(&format!("\n{}  {counted}, {} of them stable", styled(BOLD, &what), tokens(call.stable_tokens)));
+        self.sections(call);
+        if call.body.is_empty() {
+            return;
+        }
+        self.listed("the provider did not get", &call.dropped, |one| {
+            let path = one.get("path")?.as_str()?;
+            Some(format!("{}: {}", cut(path, 40), cut(one.get("why")?.as_str()?, 56)))
+        });
+        for attempt in &call.attempts {
+            self.attempt(attempt);
+        }
+        self.answer(call);
+        self.listed("repaired", &call.repairs, |one| {
+            serde_json::from_value::<RepairKind>(one.clone()).ok().map(|kind| kind.in_words().to_owned())
+        });
+        self.listed("wrong", &call.problems, |one| {
+            let broken: Broken = serde_json::from_value(one.clone()).ok()?;
+            let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
+            Some(format!(
+                "`{}` breaks `{}`; expected: {}",
+                cut(place, 32),
+                cut(&broken.rule, 24),
+                cut(&broken.expected, 60)
+            ))
+        });
+    }
+
+    /// The items of a JSON list, each in words; one of a form that is not known is shown as it is.
+    fn listed(&mut self, name: &str, list: &Json, words: impl Fn(&Json) -> Option<String>) {
+        for one in list.as_array().into_iter().flatten() {
+            let words = words(one).unwrap_or_else(|| cut(&one.to_string(), 80));
+            self.line(&format!("  {} {words}", styled(YELLOW, &format!("{name}:"))));
+        }
+    }
+
+    fn sections(&mut self, call: &CallRow) {
+        let longest =
+            call.sections.iter().map(|section| cut(&section.name, 24).chars().count()).max().unwrap_or(0).max(7);
+        let most = call.sections.iter().map(|section| section.tokens).max().unwrap_or(0);
+        let head = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "section", "role", "trust", "cache", "tokens");
+        self.line(&styled(DIM, &head));
+        let named = call.sections.iter().fold(0_u64, |sum, section| sum.saturating_add(section.tokens));
+        // What stands before all sections: the tools with their schemas, and the request's own frame.
+        let mut sum = call.tokens.saturating_sub(named);
+        if sum > 0 {
+            let before = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "(tools)", "", "", "", tokens(sum));
+            self.line(&styled(DIM, &before));
+        }
+        for section in &call.sections {
+            sum = sum.saturating_add(section.tokens);
+            self.section(section, longest, most);
+            if section.boundary {
+                let width = longest.saturating_add(40);
+                self.line(&styled(DIM, &format!("{:┄<width$} stable up to here, {} tokens", "", tokens(sum))));
+            }
+        }
+    }
+
+    fn section(&mut self, section: &SectionRow, longest: usize, most: u64) {
+        let style = colour(&section.trust);
+        let name = styled(style, &cell(&section.name, longest));
+        let cached = match section.cache.as_str() {
+            "static" => GREEN,
+            "per-run" => CYAN,
+            _ => DIM,
+        };
+        let count = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        self.line(&format!(
+            "{name}  {}  {}  {}  {:>7}  {}",
+            cell(&section.role, 6),
+            styled(style, &cell(&section.trust, 12)),
+            styled(cached, &cell(&section.cache, 7)),
+            tokens(section.tokens),
+            styled(style, &bar(count(section.tokens), count(most), BAR))
+        ));
+        match self.shown.texts.get(&section.text) {
+            Some(text) => self.text(text),
+            None => self.line(&styled(DIM, "  (the text is not kept)")),
+        }
+    }
+
+    /// Somebody's text: its first lines, or all of it.
+    fn text(&mut self, text: &str) {
+        // Blank lines at the end say nothing to an eye; `--body` has every byte.
+        let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).lines().collect();
+        let most = if self.full { lines.len() } else { LINES };
+        for line in lines.iter().take(most) {
+            if self.full {
+                for part in folded(line) {
+                    self.line(&format!("{}{part}", styled(DIM, MARK)));
+                }
+            } else {
+                self.line(&format!("{}{}", styled(DIM, MARK), cut(line, WIDTH)));
+            }
+        }
+        let left = lines.len().saturating_sub(most);
+        if left > 0 {
+            let more = ui::counted(u64::try_from(left).unwrap_or(u64::MAX), "more line");
+            self.line(&styled(DIM, &format!("  ┆ {more}; --full shows all")));
+        }
+    }
+
+    fn attempt(&mut self, attempt: &AttemptRow) {
+        let status = attempt.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+        let failed = attempt.failed.as_deref().map_or_else(String::new, |kind| format!(", {}", cut(kind, 24)));
+        let waited =
+            if attempt.waited_ms > 0 { format!(" after {} ms", tokens(attempt.waited_ms)) } else { String::new() };
+        let booked = match (attempt.state.as_str(), attempt.booked) {
+            ("open", _) => {
+                let most = attempt.most.map_or_else(|| "an unknown price".to_owned(), |most| most.to_string());
+                styled(CYAN, &format!("open, {most} reserved"))
+            }
+            ("unsent", _) => "nothing was used".to_owned(),
+            ("unknown", Some(booked)) => styled(YELLOW, &format!("use unknown, booked in full: {booked}")),
+            ("unknown", None) => styled(YELLOW, "use and price unknown"),
+            (_, Some(booked)) => booked.to_string(),
+            (_, None) => "cost unknown".to_owned(),
+        };
+        let usage = attempt.usage.as_ref().map_or_else(String::new, |usage| {
+            let cached = usage.cache_read.filter(|read| *read > 0);
+            let cached = cached.map_or_else(String::new, |read| format!(" ({} from the cache)", tokens(read)));
+            format!("{} in{cached}, {} out, ", or_unknown(usage.input), or_unknown(usage.output))
+        });
+        let took = match attempt.state.as_str() {
+            "open" => String::new(),
+            _ => {
+                format!("{status}{failed}, {} bytes in {} ms{waited}; ", tokens(attempt.bytes), tokens(attempt.took_ms))
+            }
+        };
+        self.line(&format!(
+            "  attempt {}, try {}: {took}{usage}{booked}",
+            attempt.id.0,
+            attempt.attempt.saturating_add(1)
+        ));
+    }
+
+    /// What came back, as the model wrote it.
+    fn answer(&mut self, call: &CallRow) {
+        let finish = call.finish.as_deref().map_or_else(String::new, |finish| format!(", {}", cut(finish, 24)));
+        let words = match call.state {
+            CallState::Pending => styled(CYAN, "under way"),
+            CallState::Answered => format!("answered{finish}"),
+            CallState::Failed if call.attempts.is_empty() => styled(RED, "never sent"),
+            CallState::Failed => styled(RED, "failed"),
+            CallState::Unknown => styled(YELLOW, "unknown: it may have been answered, and nobody saw it"),
+        };
+        self.line(&format!("  {words}"));
+        let Some(result) = call.result.as_deref() else { return };
+        let Some(result) = self.shown.texts.json(result) else {
+            self.line(&styled(DIM, "  (the answer is not kept)"));
+            return;
+        };
+        let field = |value: &Json, name: &str| value.get(name).and_then(Json::as_str).map(str::to_owned);
+        for piece in result.get("content").and_then(Json::as_array).into_iter().flatten() {
+            for text in [field(piece, "text"), field(piece, "arguments")].into_iter().flatten() {
+                self.text(&text);
+            }
+        }
+        if let Some(message) = field(&result, "message") {
+            self.text(&message);
+        }
+    }
+
+    fn value(&mut self) {
+        let Some(hash) = self.shown.run.value.as_deref() else { return };
+        self.line(&format!("\n{}", styled(BOLD, "value")));
+        match self.shown.texts.get(hash) {
+            Some(text) => self.text(text),
+            None => self.line(&styled(DIM, "  (the value is not kept)")),
+        }
+    }
+
+    fn learned(&mut self) {
+        let Some(profile) = &self.shown.run.profile else { return };
+        let lists = [
+            ("instruction", &profile.instructions),
+            ("constraint", &profile.constraints),
+            ("example", &profile.examples),
+        ];
+        if lists.iter().all(|(_, lines)| lines.is_empty()) {
+            return;
+        }
+        self.line(&format!("\n{}", styled(BOLD, "profile")));
+        let most = if self.full { usize::MAX } else { 86 };
+        for (name, lines) in lists {
+            for line in lines {
+                self.line(&format!("  {} {}", styled(DIM, &format!("{name:11}")), cut(line, most)));
+            }
+        }
+    }
+
+    /// What was asked, and what persons said.
+    fn people(&mut self) {
+        for approval in &self.shown.run.approvals {
+            let answer = approval.answer.and_then(|answer| approval.options.get(usize::try_from(answer).ok()?));
+            let answer = answer.map_or_else(|| "nobody could be asked".to_owned(), |answer| cut(answer, 40));
+            self.line(&format!(
+                "\n{} {}\n  {answer} ({})",
+                styled(BOLD, "asked:"),
+                cut(&approval.question, 90),
+                cut(&approval.actor, 40)
+            ));
+        }
+        for feedback in &self.shown.run.feedback {
+            let style = if feedback.verdict == "good" { GREEN } else { RED };
+            let note = if feedback.note.is_empty() { String::new() } else { format!(": {}", cut(&feedback.note, 70)) };
+            let verdict = styled(style, &cut(&feedback.verdict, 8));
+            self.line(&format!(
+                "\n{verdict}{note}\n  {}, {}",
+                cut(&feedback.actor, 40),
+                when::clock(feedback.at, self.zone)
+            ));
+        }
+    }
+}
+
+fn colour(trust: &str) -> Style {
+    match trust {
+        "constitution" | "rules" => GREEN,
+        "trusted" => BLUE,
+        "task" => CYAN,
+        // What is not known is not trusted.
+        _ => YELLOW,
+    }
+}
+
+/// A line in pieces that each fit.
+fn folded(line: &str) -> Vec<String> {
+    let shown: Vec<char> = show::terminal_str(line).into_string().chars().collect();
+    if shown.is_empty() {
+        return vec![String::new()];
+    }
+    shown.chunks(WIDTH).map(|part| part.iter().collect()).collect()
+}

@@ -1,0 +1,57 @@
+//! The exact bytes that a call sent.
+
+use proem_store::Store;
+use proem_store::body::unfold;
+use proem_store::query::{CallRow, RunDetail};
+use proem_store::record::Content;
+use proem_text::json;
+use serde_json::Value as Json;
+
+use super::{Failure, Texts};
+
+/// The bytes, put together from what is kept and compared with the hash of what was sent.
+pub(super) async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Failure> {
+    let sent = sent(run, call)?;
+    let texts = Texts::load(store, strings(&sent.pieces)).await?;
+    let body = unfold(&sent.pieces, &|hash| texts.get(hash).map(str::to_owned));
+    let Some(body) = body else {
+        let short = run.row.id.short();
+        return Err(Failure::finding(format!(
+            "the body of run {short} is not kept: its texts were left out of the record; `records.keep` says what is kept"
+        )));
+    };
+    let bytes = json::compact(&body);
+    let hash = Content::new(bytes.as_str()).hash;
+    if hash != sent.body {
+        return Err(Failure::outside(format!(
+            "the record of run {} does not give the bytes that were sent: their SHA-256 is {}, and this is {hash}; the \
+             record was changed, or something secret was left out of it",
+            run.row.id.short(),
+            sent.body
+        )));
+    }
+    Ok(bytes)
+}
+
+fn sent(run: &RunDetail, call: u32) -> Result<&CallRow, Failure> {
+    let bodies: Vec<&CallRow> = run.calls.iter().filter(|call| !call.body.is_empty()).collect();
+    let found = usize::try_from(call).ok().and_then(|call| bodies.get(call));
+    found.copied().ok_or_else(|| {
+        let short = run.row.id.short();
+        match bodies.len() {
+            0 => Failure::finding(format!("run {short} called no model")),
+            1 => Failure::usage(format!("run {short} has one call, which is call 0")),
+            count => Failure::usage(format!("run {short} has {count} calls, from 0 on")),
+        }
+    })
+}
+
+/// All strings of a value; the hashes are among them.
+fn strings(value: &Json) -> Vec<String> {
+    match value {
+        Json::String(text) if text.len() == 64 => vec![text.clone()],
+        Json::Array(items) => items.iter().flat_map(strings).collect(),
+        Json::Object(fields) => fields.values().flat_map(strings).collect(),
+        _ => Vec::new(),
+    }
+}

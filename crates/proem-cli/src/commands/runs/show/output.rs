@@ -1,0 +1,114 @@
+//! A run with everything that is kept of it, for programs.
+
+use proem_store::query::{AttemptRow, CallRow};
+use proem_store::record::{Replayable, SectionRow};
+use serde_json::{Value as Json, json};
+
+use super::Shown;
+use crate::commands::runs::list;
+use crate::when;
+
+/// The run; texts that are not kept are null.
+pub(super) fn output(shown: &Shown<'_>) -> Json {
+    let run = shown.run;
+    let calls: Vec<Json> = run.calls.iter().map(|one| call(shown, one)).collect();
+    let steps: Vec<Json> = run
+        .steps
+        .iter()
+        .map(|(step, at, event)| json!({ "step": step, "at": when::rfc3339(*at), "event": event }))
+        .collect();
+    let feedback: Vec<Json> = run
+        .feedback
+        .iter()
+        .map(|one| json!({ "at": when::rfc3339(one.at), "actor": one.actor, "verdict": one.verdict, "note": one.note }))
+        .collect();
+    let approvals: Vec<Json> = run
+        .approvals
+        .iter()
+        .map(|one| {
+            json!({
+                "at": when::rfc3339(one.at), "actor": one.actor, "question": one.question,
+                "options": one.options, "answer": one.answer,
+            })
+        })
+        .collect();
+    let why = match &run.replayable {
+        Replayable::Yes => None,
+        Replayable::No(why) => Some(why),
+    };
+    json!({
+        "run": list::to_json(&run.row),
+        "because": run.because,
+        "value": run.value.as_deref().and_then(|hash| shown.texts.json(hash)),
+        "files": run.files,
+        "inputs": run.inputs,
+        "settings": run.settings,
+        "profile": run.profile,
+        "replayable": why.is_none(),
+        "notReplayable": why,
+        "resumable": run.resumable,
+        "calls": calls,
+        "steps": steps,
+        "feedback": feedback,
+        "approvals": approvals,
+    })
+}
+
+fn call(shown: &Shown<'_>, call: &CallRow) -> Json {
+    let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
+    let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
+    let sent = !call.body.is_empty();
+    json!({
+        "effect": call.effect,
+        "at": when::rfc3339(call.at),
+        "model": call.model,
+        "endpoint": call.endpoint,
+        "tool": call.tool,
+        "body": sent.then_some(&call.body),
+        "state": sent.then_some(call.state),
+        "result": call.result.as_deref().and_then(|hash| shown.texts.json(hash)),
+        "finish": call.finish,
+        "repairs": call.repairs,
+        "problems": call.problems,
+        "dropped": call.dropped,
+        "sections": sections,
+        "tokens": call.tokens,
+        "stableTokens": call.stable_tokens,
+        "monolithicTokens": call.monolithic_tokens,
+        "counter": call.counter,
+        "plan": call.plan,
+        "attempts": attempts,
+    })
+}
+
+fn section(shown: &Shown<'_>, section: &SectionRow) -> Json {
+    json!({
+        "name": section.name,
+        "role": section.role,
+        "trust": section.trust,
+        "cache": section.cache,
+        "rank": section.rank,
+        "sources": section.sources,
+        "tokens": section.tokens,
+        "hash": section.text,
+        "text": shown.texts.get(&section.text),
+        "boundary": section.boundary,
+    })
+}
+
+pub(in crate::commands) fn attempt(attempt: &AttemptRow) -> Json {
+    json!({
+        "id": attempt.id,
+        "attempt": attempt.attempt,
+        "at": when::rfc3339(attempt.at),
+        "state": attempt.state,
+        "mostNanoDollars": attempt.most.map(|most| most.0),
+        "status": attempt.status,
+        "failed": attempt.failed,
+        "bytes": attempt.bytes,
+        "tookMs": attempt.took_ms,
+        "waitedMs": attempt.waited_ms,
+        "usage": attempt.usage,
+        "bookedNanoDollars": attempt.booked.map(|booked| booked.0),
+    })
+}

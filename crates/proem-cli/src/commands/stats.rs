@@ -1,0 +1,170 @@
+//! `proem stats`: how prompts, tools and roles do, each figure with how many values it is of.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_store::query::{Group, Statistics, StatisticsWanted, Summary};
+use proem_text::json;
+
+use crate::args::records::Stats;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
+use crate::{records, when};
+
+/// Cells of a figure's name, and of it with how many it is of.
+const NAME: usize = 11;
+const CELL: usize = 32;
+/// Cells of the longest bar.
+const BAR: usize = 40;
+/// The most days that are drawn, the last ones.
+const DAYS: usize = 90;
+
+pub(super) fn run(args: &Stats) -> Result<ExitCode, Failure> {
+    let places = Places::find()?;
+    let root: &Path = &args.place.root;
+    let project = Project::open(root, &places, Reading::Trusted)?;
+    records::blocking(show(&places, &project, args))
+}
+
+async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCode, Failure> {
+    let (zone, now) = (records::zone(&project.config.budget)?, when::now());
+    let since = when::since(&args.since, now, &zone)?;
+    let owner = (!args.place.all).then(|| records::owner(project));
+    let store = records::look(places, project).await?;
+    let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await?;
+    if args.place.json {
+        let value = serde_json::to_value(&found).map_err(|error| Failure::bug("stats", error))?;
+        ui::data(&format!("{}\n", json::pretty(&value)))?;
+    } else if found.all.runs == 0 {
+        ui::aside("no run since then is recorded; `proem run` and `proem assemble` record what they do\n");
+    } else {
+        ui::listing(&page(&found, &when::date(since, &zone), &when::date(now, &zone)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn page(found: &Statistics, since: &str, today: &str) -> String {
+    let mut out = format!("{} since {since}; n says how many values a figure is of\n", styled(BOLD, "all runs"));
+    out.push_str(&group(&found.all));
+    out.push_str(&days(&found.days, since, today));
+    for (name, groups) in [("by prompt", &found.prompts), ("by tool", &found.tools), ("by role", &found.roles)] {
+        if groups.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\n{}\n", styled(BOLD, name)));
+        for one in groups {
+            out.push_str(&format!("{}\n", styled(CYAN, &cut(&one.name, 90))));
+            out.push_str(&group(one));
+        }
+    }
+    out.push_str(&latency(&found.prompts));
+    out
+}
+
+/// The figures of a group, three on a line.
+fn group(group: &Group) -> String {
+    let calls = counted(group.calls, "call");
+    let mut out = format!("  {}, {calls}, {} of all calls\n", counted(group.runs, "run"), percent(group.share));
+    let figures = [
+        ("tokens in", whole(group.input_tokens), group.input_tokens.n),
+        ("tokens out", whole(group.output_tokens), group.output_tokens.n),
+        ("cost", dollars(group.cost), group.cost.n),
+        ("cache hits", percent(group.cache_hit_rate), group.cache_hit_rate.n),
+        ("saved", percent(group.saved_rate), group.saved_rate.n),
+        ("embeddings", decimal(group.embedding_calls), group.embedding_calls.n),
+        ("right away", percent(group.success_rate), group.success_rate.n),
+        ("broken", whole(group.schema_failures), group.schema_failures.n),
+        ("repairs", whole(group.repairs), group.repairs.n),
+        ("fell back", percent(group.fallback_rate), group.fallback_rate.n),
+        ("escalated", percent(group.escalation_rate), group.escalation_rate.n),
+        ("good", percent(group.approval_rate), group.approval_rate.n),
+        ("p50", millis(group.latency_p50_ms), group.latency_p50_ms.n),
+        ("p95", millis(group.latency_p95_ms), group.latency_p95_ms.n),
+        ("assembling", millis(group.assembly_p50_ms), group.assembly_p50_ms.n),
+        ("threats", percent(group.threat_rate), group.threat_rate.n),
+        ("kept out", whole(group.filtered), group.filtered.n),
+    ];
+    for row in figures.chunks(3) {
+        let mut line = String::from(" ");
+        for (name, figure, n) in row {
+            let n = format!("n={}", ui::short(*n));
+            let gap = " ".repeat(CELL.saturating_sub(NAME + 10 + 2 + n.len()));
+            line.push_str(&format!(" {name:NAME$}{figure:>10} {}{gap}", styled(DIM, &n)));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn figure(summary: Summary, words: impl Fn(f64) -> String) -> String {
+    summary.value.map_or_else(|| ui::UNKNOWN.to_owned(), words)
+}
+
+fn percent(summary: Summary) -> String {
+    figure(summary, |share| format!("{:.1}%", share * 100.0))
+}
+
+fn whole(summary: Summary) -> String {
+    figure(summary, |value| {
+        let digits = format!("{value:.0}");
+        digits.parse().map_or(digits, ui::grouped)
+    })
+}
+
+fn decimal(summary: Summary) -> String {
+    figure(summary, |value| format!("{value:.2}"))
+}
+
+fn millis(summary: Summary) -> String {
+    figure(summary, |value| if value < 10.0 { format!("{value:.1} ms") } else { format!("{value:.0} ms") })
+}
+
+fn dollars(summary: Summary) -> String {
+    figure(summary, |value| format!("${value:.6}"))
+}
+
+/// Calls on each day, with the days on which there were none.
+fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
+    let (Ok(first), Ok(last)) = (since.parse::<jiff::civil::Date>(), today.parse::<jiff::civil::Date>()) else {
+        return String::new();
+    };
+    let mut days = Vec::new();
+    let mut day = last;
+    while day >= first && days.len() < DAYS {
+        let name = day.to_string();
+        days.push(calls.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count));
+        let Ok(before) = day.yesterday() else { break };
+        day = before;
+    }
+    days.reverse();
+    let most = days.iter().copied().max().unwrap_or(0);
+    let chart = styled(CYAN, &columns(&days));
+    format!("  calls a day, {} days to {today}, at most {}\n  {chart}│\n", days.len(), counted(most, "call"))
+}
+
+/// The time of an answered attempt by prompt, drawn.
+fn latency(prompts: &[Group]) -> String {
+    let known: Vec<(&str, u64, u64)> = prompts
+        .iter()
+        .filter_map(|group| {
+            let millis = |value: f64| format!("{value:.0}").parse::<u64>().ok();
+            Some((group.name.as_str(), millis(group.latency_p50_ms.value?)?, millis(group.latency_p95_ms.value?)?))
+        })
+        .collect();
+    let most = known.iter().map(|(_, _, p95)| *p95).max().unwrap_or(0);
+    if known.is_empty() {
+        return String::new();
+    }
+    let cells = |millis: u64| {
+        bar(usize::try_from(millis).unwrap_or(usize::MAX), usize::try_from(most).unwrap_or(usize::MAX), BAR)
+    };
+    let mut out = format!("\n{}, half of the answers and 95 of 100 within\n", styled(BOLD, "latency"));
+    for (name, p50, p95) in known {
+        out.push_str(&format!("{} {p50:>7} ms {}\n", ui::cell(name, 34), styled(CYAN, &cells(p50))));
+        out.push_str(&format!("{:34} {p95:>7} ms {}\n", "", styled(DIM, &cells(p95))));
+    }
+    out
+}

@@ -1,0 +1,169 @@
+//! `proem store`: the file that runs are recorded in.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use jiff::tz::TimeZone;
+use proem_runtime::Environment;
+use proem_store::query::StatusRow;
+use proem_store::{Access, Origin, Store};
+use proem_text::json;
+use serde_json::json;
+
+use super::trust::{ask, on_terminal};
+use crate::args::records::StoreCommand;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use crate::{records, when};
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, Failure> {
+    let places = Places::find()?;
+    let project = Project::open(Path::new("."), &places, Reading::Trusted)?;
+    let zone = records::zone(&project.config.budget)?;
+    let here = Here { places, project, zone };
+    match args {
+        StoreCommand::Status { json } => records::blocking(here.status(*json)),
+        StoreCommand::Adopt => records::blocking(here.adopt()),
+        StoreCommand::ResetClock => records::blocking(here.reset_clock()),
+    }
+}
+
+struct Here {
+    places: Places,
+    project: Project,
+    zone: TimeZone,
+}
+
+impl Here {
+    /// Whether there is a file.
+    fn is_there(&self) -> bool {
+        self.places.records().exists()
+    }
+
+    async fn status(&self, as_json: bool) -> Result<ExitCode, Failure> {
+        let path = self.places.records();
+        if !self.is_there() {
+            if as_json {
+                ui::data(&format!("{}\n", json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false }))))?;
+            } else {
+                ui::aside(&format!(
+                    "no records yet in `{}`; `proem run` and `proem assemble` begin them\n",
+                    cut(&path.to_string_lossy(), 80)
+                ));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let opened = records::open(&self.places, &self.project, Access::Read).await?;
+        opened.notes.iter().for_each(|note| ui::note(note));
+        let status = opened.store.status().await?;
+        if as_json {
+            let origin = match opened.origin {
+                Origin::Own => "own",
+                Origin::Foreign => "foreign",
+            };
+            let value = json!({
+                "path": path.to_string_lossy(),
+                "exists": true,
+                "origin": origin,
+                "id": status.id,
+                "created": when::rfc3339(status.created),
+                "form": status.form,
+                "runs": status.runs,
+                "bytes": status.bytes,
+                "lastSeen": when::rfc3339(status.last_seen),
+                "open": status.open,
+            });
+            ui::data(&format!("{}\n", json::pretty(&value)))?;
+        } else {
+            ui::listing(&self.page(&status, &opened.origin))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn page(&self, status: &StatusRow, origin: &Origin) -> String {
+        let origin = match origin {
+            Origin::Own => "this installation".to_owned(),
+            Origin::Foreign => {
+                styled(YELLOW, "another installation, so they are only read; `proem store adopt` takes them over")
+            }
+        };
+        let all: u64 = status.runs.values().sum();
+        let facts = [
+            ("file", cut(&self.places.records().to_string_lossy(), 84)),
+            ("id", cut(&status.id, 64)),
+            ("made by", origin),
+            ("made on", when::clock(status.created, &self.zone)),
+            ("last seen", when::clock(status.last_seen, &self.zone)),
+            ("form", status.form.to_string()),
+            ("size", format!("{} bytes", ui::grouped(usize::try_from(status.bytes).unwrap_or(usize::MAX)))),
+            ("open", counted(status.open, "attempt")),
+            ("runs", counted(all, "run")),
+        ];
+        let mut out = String::new();
+        for (name, fact) in facts {
+            out.push_str(&format!("{}  {fact}\n", styled(DIM, &format!("{name:9}"))));
+        }
+        for (project, runs) in &status.runs {
+            out.push_str(&format!("  {:>9}  {}\n", ui::short(*runs), cut(project, 84)));
+        }
+        out
+    }
+
+    /// The store to change, with what a person should know first.
+    async fn shown(&self) -> Result<(Store, Origin), Failure> {
+        if !self.is_there() {
+            return Err(Failure::usage(format!("there are no records in `{}`", self.places.records().display())));
+        }
+        let opened = records::open(&self.places, &self.project, Access::Write).await?;
+        opened.notes.iter().for_each(|note| ui::note(note));
+        let status = opened.store.status().await?;
+        ui::aside(&self.page(&status, &opened.origin));
+        Ok((opened.store, opened.origin))
+    }
+
+    async fn adopt(&self) -> Result<ExitCode, Failure> {
+        on_terminal(
+            "records of another installation would become this one's",
+            "look at them with `proem store status`",
+        )?;
+        let (store, origin) = self.shown().await?;
+        if origin == Origin::Own {
+            store.close().await;
+            ui::aside("nothing to do: this installation made them\n");
+            return Ok(ExitCode::SUCCESS);
+        }
+        ui::aside(
+            "If you take them over: what they say was spent counts, what they say failed is learned from,\nand their runs can be resumed.\n",
+        );
+        if !ask("Take them over?")? {
+            store.close().await;
+            return Ok(ExitCode::from(NO));
+        }
+        let done = store.adopt(records::actor(&Environment::inherited()), when::now()).await;
+        store.close().await;
+        done?;
+        ui::aside("these records are this installation's\n");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn reset_clock(&self) -> Result<ExitCode, Failure> {
+        on_terminal("the time that was last seen would be set back", "look at it with `proem store status`")?;
+        let (store, _) = self.shown().await?;
+        let now = when::now();
+        let question = format!("Set the time that was last seen to {}?", styled(BOLD, &when::clock(now, &self.zone)));
+        if !ask(&question)? {
+            store.close().await;
+            return Ok(ExitCode::from(NO));
+        }
+        let done = store.reset_clock(records::actor(&Environment::inherited()), now).await;
+        store.close().await;
+        done?;
+        ui::aside("set; what was booked for later days stays booked to them\n");
+        Ok(ExitCode::SUCCESS)
+    }
+}

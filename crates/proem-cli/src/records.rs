@@ -1,0 +1,89 @@
+//! The records as commands use them: where they are, who writes them, what configuration says.
+
+pub(crate) mod learning;
+pub(crate) mod writing;
+
+use proem_engine::ledger::{Cap, Period, Scope, Unit};
+use proem_runtime::{Environment, installation_key};
+use proem_store::record::{Actor, ActorKind, Project as Owner};
+use proem_store::{Access, Opened, Opening, Origin, Store};
+
+use crate::config::{BudgetFile, Limits};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+
+/// Runs asynchronous work of the store on this thread.
+pub(crate) fn blocking<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    runtime()?.block_on(work)
+}
+
+/// What asynchronous work of the store runs on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::outside(format!("could not start the runtime: {e}")))
+}
+
+/// Whose records a project's are.
+pub(crate) fn owner(project: &Project) -> Owner {
+    Owner(project.key.clone())
+}
+
+/// Who sits here: the user, and whether at a terminal.
+pub(crate) fn actor(environment: &Environment) -> Actor {
+    use std::io::IsTerminal as _;
+    let user = ["USER", "LOGNAME"].into_iter().find_map(|name| environment.get(name)?.to_str());
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    let id = user.filter(|user| !user.is_empty()).unwrap_or("unknown").chars().take(64).map(plain).collect();
+    let channel = if std::io::stdin().is_terminal() { "terminal" } else { "pipe" };
+    Actor { kind: ActorKind::Person, id, channel: channel.to_owned() }
+}
+
+/// The zone by which days are booked; UTC where none is declared.
+pub(crate) fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
+    match budget.zone.as_deref() {
+        None => Ok(jiff::tz::TimeZone::UTC),
+        Some(name) => jiff::tz::TimeZone::get(name)
+            .map_err(|_| Failure::usage(format!("no time zone `{name}`; write `budget.zone` like \"Europe/Berlin\""))),
+    }
+}
+
+/// The caps that hold.
+pub(crate) fn caps(budget: &BudgetFile) -> Vec<Cap> {
+    let of = |scope: Scope, limits: &Limits| {
+        let money = [(Period::Day, limits.day), (Period::Month, limits.month), (Period::Run, limits.run)];
+        let tokens =
+            [(Period::Day, limits.day_tokens), (Period::Month, limits.month_tokens), (Period::Run, limits.run_tokens)];
+        let money = money
+            .into_iter()
+            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: Unit::NanoDollars, most: most?.0.0 }));
+        let tokens = tokens
+            .into_iter()
+            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: Unit::Tokens, most: most? }));
+        money.chain(tokens).collect::<Vec<_>>()
+    };
+    [of(Scope::User, &budget.user), of(Scope::Project, &budget.project)].concat()
+}
+
+/// Opens the records.
+pub(crate) async fn open(places: &Places, project: &Project, access: Access) -> Result<Opened, proem_store::Error> {
+    let environment = Environment::inherited();
+    let unusable =
+        |why: String| proem_store::Error::Unusable(proem_store::Unusable::Other { path: places.records(), why });
+    let key = installation_key(&places.key()).map_err(|e| unusable(e.to_string()))?;
+    let zone = zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
+    let (path, project) = (places.records(), owner(project));
+    Store::open(Opening { path, key, access, project, actor: actor(&environment), zone }).await
+}
+
+/// Opens the records to look at them.
+pub(crate) async fn look(places: &Places, project: &Project) -> Result<Store, Failure> {
+    let opened = open(places, project, Access::Read).await?;
+    opened.notes.iter().for_each(|note| crate::ui::note(note));
+    if opened.origin == Origin::Foreign {
+        crate::ui::note("these records were made by another installation and are only read");
+    }
+    Ok(opened.store)
+}

@@ -1,0 +1,189 @@
+//! Records that a command writes into: when they may be missing, and when not.
+//!
+//! Where a budget is configured nothing is sent that can't be booked. Without one a store that can't be
+//! used is no reason not to answer: the command says so once and goes on.
+
+use proem_engine::call::NanoDollars;
+use proem_llm::secret::Secret;
+use proem_runtime::Environment;
+use proem_runtime::records::{Keeping, Kept, Ledger, SealKey};
+use proem_store::record::{Actor, Project as Owner, RunId};
+use proem_store::{Access, Origin, Purge, Store};
+
+use super::{actor, open, owner, zone};
+use crate::config::KeepRecords;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::{ui, when};
+
+/// The milliseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// What the caller says about records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// Nothing: configuration decides.
+    AsConfigured,
+    /// `--no-record`.
+    No,
+}
+
+/// Records that are open for the runs of one command.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    store: Store,
+    seal: SealKey,
+    keeping: Keeping,
+    ledger: Ledger,
+    secrets: Vec<Secret>,
+    owner: Owner,
+    actor: Actor,
+    days: u32,
+}
+
+/// What is booked for a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Booking {
+    /// The most that its attempts could take; `None` where a price is unknown.
+    pub(crate) reserved: Option<NanoDollars>,
+    /// What they were settled for; `None` where that is unknown.
+    pub(crate) settled: Option<NanoDollars>,
+}
+
+impl Writing {
+    /// Opens the records for runs under this ledger; `None` if none are kept.
+    ///
+    /// # Errors
+    ///
+    /// If a budget needs records and there are none.
+    pub(crate) async fn begin(
+        places: &Places,
+        project: &Project,
+        record: Record,
+        ledger: Ledger,
+        secrets: Vec<Secret>,
+    ) -> Result<Option<Self>, Failure> {
+        let is_capped = !ledger.caps.is_empty();
+        let keeping = match (record, project.config.records.keep) {
+            (Record::No, _) if is_capped => return Err(needed("--no-record", "leave it out")),
+            (_, KeepRecords::Nothing) if is_capped => {
+                return Err(needed("`records.keep = \"nothing\"`", "write \"hashes\" instead"));
+            }
+            (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(None),
+            (Record::AsConfigured, KeepRecords::Content) => Keeping::Content,
+            (Record::AsConfigured, KeepRecords::Hashes) => Keeping::Hashes,
+        };
+        zone(&project.config.budget)?;
+        let made = async {
+            let seal = SealKey::of(&places.key()).map_err(|error| error.to_string())?;
+            let opened = open(places, project, Access::Write).await.map_err(|error| error.to_string())?;
+            match opened.origin {
+                Origin::Own => Ok((seal, opened)),
+                Origin::Foreign => Err(proem_store::Error::Foreign { path: places.records() }.to_string()),
+            }
+        };
+        match made.await {
+            Ok((seal, opened)) => {
+                opened.notes.iter().for_each(|note| ui::note(note));
+                Ok(Some(Self {
+                    store: opened.store,
+                    seal,
+                    keeping,
+                    ledger,
+                    secrets,
+                    owner: owner(project),
+                    actor: actor(&Environment::inherited()),
+                    days: project.config.records.days(),
+                }))
+            }
+            Err(why) if is_capped => {
+                Err(Failure::outside(format!("{why}; a budget is configured, so nothing is asked without records")))
+            }
+            Err(why) => {
+                ui::note(&format!("nothing is recorded: {why}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// The store.
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What all recordings share.
+    pub(crate) fn kept(&self) -> Kept<'_> {
+        Kept {
+            store: &self.store,
+            seal: &self.seal,
+            keeping: self.keeping,
+            ledger: &self.ledger,
+            secrets: &self.secrets,
+            project: &self.owner,
+            actor: &self.actor,
+        }
+    }
+
+    /// An id for a run that starts.
+    pub(crate) fn id() -> Result<RunId, Failure> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random)
+            .map_err(|error| Failure::outside(format!("the system gives no random bytes: {error}")))?;
+        Ok(RunId::new(random))
+    }
+
+    /// What is booked for a run that is over.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read.
+    pub(crate) async fn booking(&self, run: &RunId) -> Result<Booking, Failure> {
+        let detail = self.store.run(run).await?;
+        let attempts = || detail.calls.iter().flat_map(|call| &call.attempts);
+        let sum = |mut costs: Box<dyn Iterator<Item = Option<NanoDollars>> + '_>| {
+            costs.try_fold(NanoDollars::default(), |sum, cost| Some(sum.and(cost?)))
+        };
+        Ok(Booking {
+            reserved: sum(Box::new(attempts().map(|attempt| attempt.most))),
+            settled: sum(Box::new(attempts().map(|attempt| attempt.booked))),
+        })
+    }
+
+    /// Deletes what is older than it may be, at most once a day, and closes the store.
+    pub(crate) async fn end(self, places: &Places) {
+        if let Err(why) = self.retain(places).await {
+            ui::note(&format!("old runs were not deleted: {why}"));
+        }
+        self.store.close().await;
+    }
+
+    async fn retain(&self, places: &Places) -> Result<(), String> {
+        let now = when::now();
+        let (stamp, today) = (places.purged(), now.0.div_euclid(DAY).to_string());
+        match std::fs::read_to_string(&stamp) {
+            Ok(day) if day.trim() == today => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("`{}` can't be read: {error}", stamp.display())),
+        }
+        let before = now.0.saturating_sub(i64::from(self.days).saturating_mul(DAY));
+        let purge = Purge {
+            project: None,
+            before: Some(proem_engine::run::Time(before)),
+            runs: Vec::new(),
+            actor: self.actor.clone(),
+            at: now,
+        };
+        let purged = self.store.purge(purge).await.map_err(|error| error.to_string())?;
+        if purged.runs > 0 {
+            let (runs, days) = (purged.runs, self.days);
+            ui::note(&format!("{runs} runs older than {days} days were deleted (`records.days` says how long)"));
+        }
+        std::fs::write(&stamp, format!("{today}\n")).map_err(|error| format!("`{}`: {error}", stamp.display()))
+    }
+}
+
+fn needed(what: &str, remedy: &str) -> Failure {
+    Failure::usage(format!("a budget is configured, and what isn't recorded can't be booked: {what}; {remedy}"))
+}

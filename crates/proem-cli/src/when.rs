@@ -1,0 +1,114 @@
+//! Times as people write and read them: a day, a moment, or how long ago.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use proem_engine::run::Time;
+use proem_guard::show;
+
+use crate::failure::Failure;
+
+/// Milliseconds of what may stand behind a number: hours, days of 24 hours, weeks of seven of them.
+const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', 86_400_000), ('w', 604_800_000)];
+
+/// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
+/// `2026-11-01T10:00:00Z`; days begin in `zone`.
+pub(crate) fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
+    let found = ago(text, now).or_else(|| day(text, zone)).or_else(|| moment(text));
+    found.ok_or_else(|| {
+        let shown = show::terminal_str(text);
+        Failure::usage(format!("`{shown}` is no time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
+    })
+}
+
+fn ago(text: &str, now: Time) -> Option<Time> {
+    let (unit, millis) = UNITS.iter().find(|(unit, _)| text.ends_with(*unit))?;
+    let number = text.strip_suffix(*unit).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?;
+    now.0.checked_sub(number.parse::<i64>().ok()?.checked_mul(*millis)?).map(Time)
+}
+
+fn day(text: &str, zone: &TimeZone) -> Option<Time> {
+    // A moment begins like a day; only a whole text of ten characters is one.
+    let date: Date = Some(text).filter(|text| text.len() == 10)?.parse().ok()?;
+    Some(Time(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond()))
+}
+
+fn moment(text: &str) -> Option<Time> {
+    Some(Time(text.parse::<Timestamp>().ok()?.as_millisecond()))
+}
+
+/// The time now.
+pub(crate) fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The day of a time, as 2026-11-22.
+pub(crate) fn date(time: Time, zone: &TimeZone) -> String {
+    written(time, zone, "%Y-%m-%d")
+}
+
+/// A time to the second, as 2026-11-22 10:05:07.
+pub(crate) fn clock(time: Time, zone: &TimeZone) -> String {
+    written(time, zone, "%Y-%m-%d %H:%M:%S")
+}
+
+/// A time of this year or so in eleven cells, as 11-22 10:05.
+pub(crate) fn brief(time: Time, zone: &TimeZone) -> String {
+    written(time, zone, "%m-%d %H:%M")
+}
+
+/// A time as RFC 3339 has it, in UTC.
+pub(crate) fn rfc3339(time: Time) -> String {
+    Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |moment| moment.to_string())
+}
+
+fn written(time: Time, zone: &TimeZone, form: &str) -> String {
+    // What no calendar has is shown as it is stored.
+    Timestamp::from_millisecond(time.0)
+        .map_or_else(|_| time.0.to_string(), |moment| moment.to_zoned(zone.clone()).strftime(form).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        // 2025-11-22T08:26:40Z
+        let now = Time(1_763_800_000_000);
+        let berlin = TimeZone::fixed(jiff::tz::offset(1));
+        for (text, expected) in [
+            ("0d", Some(1_763_800_000_000)),
+            ("12h", Some(1_763_756_800_000)),
+            ("30d", Some(1_761_208_000_000)),
+            ("2w", Some(1_762_590_400_000)),
+            ("2025-11-01", Some(1_761_951_600_000)),
+            ("2025-11-01T10:00:00Z", Some(1_761_991_200_000)),
+            ("2025-11-01T10:00:00+01:00", Some(1_761_987_600_000)),
+            ("", None),
+            ("d", None),
+            ("-1d", None),
+            ("1.5d", None),
+            ("30m", None),
+            ("9999999999999999999d", None),
+            ("999999999999999d", None),
+            ("2025-02-30", None),
+            ("20251101", None),
+            ("yesterday", None),
+        ] {
+            assert_eq!(since(text, now, &berlin).ok().map(|time| time.0), expected, "{text}");
+        }
+        let failure = since("\u{1b}[2J", now, &berlin).unwrap_err().to_string();
+        assert_eq!(failure, r"`\u{1b}[2J` is no time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z");
+    }
+
+    #[test]
+    fn times_are_written() {
+        let (time, berlin) = (Time(1_763_800_000_000), TimeZone::fixed(jiff::tz::offset(1)));
+        assert_eq!(clock(time, &berlin), "2025-11-22 09:26:40");
+        assert_eq!((date(time, &berlin).as_str(), brief(time, &berlin).as_str()), ("2025-11-22", "11-22 09:26"));
+        assert_eq!(rfc3339(time), "2025-11-22T08:26:40Z");
+        assert_eq!(clock(Time(i64::MAX), &berlin), i64::MAX.to_string());
+    }
+}

@@ -1,0 +1,69 @@
+//! The gallery of cache misses: each cause is produced, and what is said of it is true.
+
+use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Script, Server};
+use serde_json::json;
+
+use crate::fixture::Fixture;
+use crate::guide;
+
+/// The tokens of each prompt, as the provider counts them.
+const PROMPT: u64 = 1_990;
+/// Those of its stable prefix.
+const PREFIX: u64 = 1_930;
+
+/// What the cache did with a request.
+#[derive(Clone, Copy)]
+enum Cache {
+    Wrote,
+    Read,
+    Nothing,
+}
+
+fn reply(answer: &str, cache: Cache) -> Reply {
+    let (cache_read, cache_write) = match cache {
+        Cache::Wrote => (0, PREFIX),
+        Cache::Read => (PREFIX, 0),
+        Cache::Nothing => (0, 0),
+    };
+    let usage = Some(Counts { input: PROMPT, cache_read, cache_write, output: 9, ..Counts::default() });
+    let content = vec![Block::Text(answer.to_owned())];
+    Reply { say: Say::Answer(Answer { content, finish: Finish::Natural, usage }), how: How::default() }
+}
+
+/// What a provider's cache does with the requests of the guide, in their order.
+fn replies() -> Vec<Reply> {
+    let (closed, signs) = ("Between the years.", "The head of the department.");
+    let (drill, bicycles) = ("On the first Monday of each month.", "In the yard.");
+    vec![
+        reply(closed, Cache::Wrote),
+        reply(signs, Cache::Read),
+        reply(closed, Cache::Wrote),
+        reply(signs, Cache::Wrote),
+        reply(closed, Cache::Nothing),
+        reply(signs, Cache::Nothing),
+        reply(closed, Cache::Read),
+        reply(drill, Cache::Wrote),
+        reply(bicycles, Cache::Nothing),
+        reply(drill, Cache::Wrote),
+        reply(closed, Cache::Read),
+        reply(drill, Cache::Wrote),
+    ]
+}
+
+#[test]
+fn every_cause_is_named() {
+    let replies = replies();
+    let requests = replies.len();
+    let server = Server::start(Script::of(replies)).unwrap();
+    let mut fixture = Fixture::folder();
+    fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
+    fixture.configure(
+        "config.toml",
+        &format!("[providers.anthropic]\nbase_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\n", server.address()),
+    );
+    let rule = "The office keeps a list of who has which key; whoever loses one says so on the same day. ";
+    fixture.write("handbook.json", json!({ "handbook": rule.repeat(80) }).to_string());
+    let run = guide::run(&fixture, "cache-misses.md", &[]);
+    assert_eq!((run.files, run.sessions), (2, requests + 6));
+    assert_eq!(server.requests().len(), requests);
+}

@@ -1,0 +1,84 @@
+//! Guides that run: their files are written, their commands are run, what they print is compared.
+//!
+//! A block `text title=NAME` is a file, below the user's folders if its name begins with `~/.config/proem/`;
+//! a block `console` is a session, in which `[…]` stands for anything. `console after=N` is one that takes
+//! place N seconds after the one before: what is recorded gets that much older.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use sqlx::{Connection as _, Executor as _, SqliteConnection};
+
+use crate::fixture::Fixture;
+
+/// What of a guide was tried.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Tried {
+    pub(crate) files: usize,
+    pub(crate) sessions: usize,
+}
+
+/// Runs a guide. In what is printed the first text of each of `replaced` becomes the second.
+pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> Tried {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
+    let guide = fs::read_to_string(path).unwrap();
+    let mut tried = Tried { files: 0, sessions: 0 };
+    let mut blocks = guide.split("\n```");
+    blocks.next();
+    while let (Some(block), _) = (blocks.next(), blocks.next()) {
+        let (head, body) = block.split_once('\n').unwrap();
+        if let Some(name) = head.strip_prefix("text title=") {
+            match name.strip_prefix("~/.config/proem/") {
+                Some(name) => fixture.configure(name, &format!("{body}\n")),
+                None => fixture.write(name, format!("{body}\n")),
+            }
+            tried.files += 1;
+        }
+        let Some(how) = head.strip_prefix("console") else { continue };
+        if let Some(seconds) = how.strip_prefix(" after=") {
+            older(fixture, seconds.parse().unwrap());
+        }
+        for session in format!("\n{body}").split("\n$ ").skip(1) {
+            let (command, expected) = session.split_once('\n').unwrap_or((session, ""));
+            let command = command.replace("proem ", &format!("{} ", env!("CARGO_BIN_EXE_proem")));
+            let output = fixture.command("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap();
+            let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            let printed = replaced.iter().fold(printed, |text, (from, to)| text.replace(from, to));
+            assert!(shows(expected, &printed), "{command}\n── expected\n{expected}\n── found\n{printed}");
+            tried.sessions += 1;
+        }
+    }
+    tried
+}
+
+/// Whether `found` is what a guide shows, whose `[…]` stands for anything.
+pub(crate) fn shows(expected: &str, found: &str) -> bool {
+    let parts: Vec<&str> = expected.split("[…]").map(str::trim).collect();
+    let mut rest = found.trim();
+    for (index, part) in parts.iter().enumerate() {
+        let is_last = index + 1 == parts.len();
+        let found = if is_last { rest.rfind(part) } else { rest.find(part) };
+        let Some(at) = found else { return false };
+        if index == 0 && at != 0 {
+            return false;
+        }
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+    }
+    rest.is_empty() || parts.last() == Some(&"")
+}
+
+/// Makes what is recorded that much older.
+fn older(fixture: &Fixture, seconds: i64) {
+    let records = fixture.base.join("state/proem/records.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut connection = SqliteConnection::connect(&records.display().to_string()).await.unwrap();
+        for column in ["runs SET started = started", "calls SET at = at", "attempts SET at = at"] {
+            let shifted = connection
+                .execute(sqlx::query(sqlx::AssertSqlSafe(format!("UPDATE {column} - {}", seconds * 1_000))))
+                .await;
+            assert!(shifted.unwrap().rows_affected() > 0);
+        }
+    });
+}

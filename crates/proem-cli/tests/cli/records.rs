@@ -1,0 +1,486 @@
+//! Runs that are kept: what is refused, what survives, what is learned, and what never lies on the disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Server};
+use serde_json::{Value as Json, json};
+use sqlx::{ConnectOptions as _, Executor as _, Row as _};
+
+use crate::fixture::{Fixture, Run};
+use crate::run::{fixture, low, start};
+
+const TRIAGE: [&str; 4] = ["run", "reviews/strict", "--set", "title=It crashes"];
+
+/// A good answer that used that many tokens of the prompt.
+fn used(input: u64) -> Reply {
+    let value = Block::Value(json!({ "severity": "low" }));
+    let usage = Some(Counts { input, output: 10, ..Counts::default() });
+    let answer = Answer { content: vec![value], finish: Finish::Natural, usage };
+    Reply { say: Say::Answer(answer), how: How::default() }
+}
+
+fn late(reply: Reply, delay_ms: u64) -> Reply {
+    Reply { how: How { delay_ms, ..reply.how }, ..reply }
+}
+
+/// A fixture whose configuration says more at its end.
+fn configured(server: &Server, more: &str) -> Fixture {
+    let fixture = fixture(server, "attempts = 1\n");
+    let path = fixture.base.join("config/proem/config.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, format!("{text}\n{more}\n")).unwrap();
+    fixture
+}
+
+fn records(fixture: &Fixture) -> PathBuf {
+    fixture.base.join("state/proem/records.db")
+}
+
+/// Has SQLite do something to the records, and gives the first column of what it says.
+fn sql(fixture: &Fixture, statement: &str) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
+        let mut connection = options.connect().await.unwrap();
+        let rows = connection.fetch_all(sqlx::AssertSqlSafe(statement.to_owned())).await.unwrap();
+        rows.iter().map(|row| row.get::<String, _>(0)).collect()
+    })
+}
+
+/// How each run ended, the oldest first.
+fn outcomes(fixture: &Fixture) -> Vec<String> {
+    sql(fixture, "SELECT coalesce(outcome, state) FROM runs ORDER BY seq")
+}
+
+fn triage(fixture: &Fixture, more: &[&str]) -> Run {
+    fixture.proem(&[&TRIAGE[..], more].concat())
+}
+
+/// Whether a text lies in a file below the state folder.
+fn lies_in(folder: &Path, text: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            lies_in(&path, text)
+        } else {
+            fs::read(&path).unwrap().windows(text.len()).any(|window| window == text)
+        }
+    })
+}
+
+fn is_kept(fixture: &Fixture, text: &str) -> bool {
+    lies_in(&fixture.base.join("state"), text.as_bytes())
+}
+
+/// Starts the binary and leaves it alone.
+fn spawn(fixture: &Fixture, args: &[&str]) -> Child {
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Kills a run while its provider thinks about the answer.
+fn killed(fixture: &Fixture, server: &Server) {
+    let before = server.requests().len();
+    let mut child = spawn(fixture, &TRIAGE);
+    while server.requests().len() == before {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_run_is_recorded_unless_that_is_not_wanted() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let output = triage(&fixture, &["--json"]).json();
+    assert_eq!((output["recorded"].as_bool(), output["run"].as_str().map(str::len)), (Some(true), Some(16)));
+    assert_eq!(sql(&fixture, "SELECT id FROM runs"), [output["run"].as_str().unwrap()]);
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts"), ["reported"]);
+    let output = triage(&fixture, &["--json", "--no-record"]).json();
+    assert_eq!((output["recorded"].as_bool(), output.get("run")), (Some(false), None));
+    triage(&fixture, &["--dry-run"]).json();
+    triage(&fixture, &["--record", "tapes"]).json();
+    triage(&fixture, &["--replay", "tapes"]).json();
+    assert_eq!(outcomes(&fixture), ["answered", "answered"], "a cassette's call was paid for too");
+    let run = triage(&fixture, &[]);
+    let id = sql(&fixture, "SELECT substr(id, 1, 8) FROM runs ORDER BY seq DESC LIMIT 1").remove(0);
+    assert!(run.stderr().trim_end().ends_with(&format!("run {id}")), "{}", run.stderr());
+}
+
+#[test]
+fn an_assembly_is_recorded_and_never_fails_for_it() {
+    let fixture = Fixture::folder().committed();
+    fixture.proem(&["assemble", "mend the clock"]).answer();
+    assert_eq!(sql(&fixture, "SELECT kind || ' ' || outcome FROM runs"), ["assemble assembled"]);
+    fixture.proem(&["assemble", "mend the clock", "--no-record"]).answer();
+    assert_eq!(outcomes(&fixture).len(), 1);
+    fs::write(records(&fixture), "no database").unwrap();
+    let run = fixture.proem(&["assemble", "mend the clock"]);
+    assert_eq!((run.code(), run.stderr().contains("nothing is recorded")), (0, true), "{}", run.stderr());
+}
+
+#[test]
+fn a_call_over_the_days_cap_is_not_made() {
+    let server = start(vec![used(4000)]);
+    let fixture = configured(&server, "[budget.project]\nday = 0.012\n");
+    triage(&fixture, &[]).json();
+    while triage(&fixture, &[]).code() == 0 {
+        assert!(server.requests().len() < 9, "the cap does not hold");
+    }
+    let sent = server.requests().len();
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
+    assert!(run.stderr().contains("0.012") && run.stderr().contains("budget"), "{}", run.stderr());
+    assert_eq!(outcomes(&fixture).last().map(String::as_str), Some("refused"));
+    // The other lines would meet the same cap.
+    fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
+    let run = fixture.proem(&["run", "reviews/strict", "--batch", "rows.jsonl", "--concurrency", "1"]);
+    assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
+    // One run may be capped on its own.
+    let run = triage(&configured(&server, ""), &["--max-cost", "0.000001"]);
+    assert_eq!((run.code(), server.requests().len()), (3, sent), "{}", run.stderr());
+}
+
+#[test]
+fn a_budget_needs_records_and_prices() {
+    let server = start(vec![low()]);
+    let fixture = configured(
+        &server,
+        "[budget.project]\nday = 1\n[providers.far]\nbase_url = \"https://far.example/v1\"\n[providers.far.models.m]\n\
+         output_tokens = 100\n",
+    );
+    for (args, code, says) in
+        [(&["--no-record"][..], 2, "--no-record"), (&["--provider", "far", "--model", "m"], 3, "price")]
+    {
+        let run = triage(&fixture, args);
+        assert_eq!((run.code(), run.stderr().contains(says)), (code, true), "{args:?}: {}", run.stderr());
+    }
+    let run = triage(&configured(&server, "[records]\nkeep = \"nothing\"\n[budget.user]\nday = 1\n"), &[]);
+    assert_eq!((run.code(), run.stderr().contains("records.keep")), (2, true), "{}", run.stderr());
+    let run = triage(&configured(&server, "[budget]\nzone = \"Mars/Olympus\"\n[budget.user]\nday = 1\n"), &[]);
+    assert_eq!((run.code(), run.stderr().contains("no time zone `Mars/Olympus`")), (2, true), "{}", run.stderr());
+    assert_eq!(server.requests().len(), 0);
+    // What runs on this machine costs nothing.
+    triage(&fixture, &["--provider", "local", "--model", "m", "--max-cost", "0"]).code();
+}
+
+/// Breaks the records of a fixture in which something ran.
+type Breaking = fn(&mut Fixture);
+
+#[test]
+fn without_a_budget_broken_records_are_no_reason_not_to_answer() {
+    let broken: [(&str, Breaking, &str); 4] = [
+        ("damaged", |fixture| fs::write(records(fixture), "x".repeat(9000)).unwrap(), "records.db"),
+        (
+            "newer",
+            |fixture| {
+                sql(fixture, "PRAGMA user_version = 99");
+            },
+            "update Proem",
+        ),
+        (
+            "foreign",
+            |fixture| {
+                let key = fixture.base.join("other");
+                fs::write(&key, format!("{}\n", "ab".repeat(32))).unwrap();
+                fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+                fixture.set("PROEM_KEY_FILE", key);
+            },
+            "proem store adopt",
+        ),
+        (
+            "a folder",
+            |fixture| {
+                fs::remove_dir_all(fixture.base.join("state/proem")).unwrap();
+                fs::create_dir_all(records(fixture)).unwrap();
+                fs::set_permissions(
+                    fixture.base.join("state/proem"),
+                    std::os::unix::fs::PermissionsExt::from_mode(0o700),
+                )
+                .unwrap();
+            },
+            "records.db",
+        ),
+    ];
+    for (name, breaking, says) in broken {
+        for (more, code, sent) in [("", 0, 2), ("[budget.user]\nday_tokens = 1000000\n", 3, 1)] {
+            let server = start(vec![low()]);
+            let mut fixture = configured(&server, more);
+            triage(&fixture, &[]).json();
+            breaking(&mut fixture);
+            let run = triage(&fixture, &[]);
+            assert_eq!((run.code(), server.requests().len()), (code, sent), "{name}: {}", run.stderr());
+            assert!(run.stderr().contains(says), "{name}: {}", run.stderr());
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_printed_even_if_it_cant_be_recorded() {
+    // The store fails between the call and its settlement.
+    let full = "CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let broken = || {
+        let server = start(vec![low()]);
+        let fixture = configured(&server, "[budget.user]\nday_tokens = 1000000\n");
+        triage(&fixture, &[]).json();
+        sql(&fixture, full);
+        (server, fixture)
+    };
+    let (server, fixture) = broken();
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), server.requests().len()), (3, 2), "{}", run.stderr());
+    let value: Json = serde_json::from_str(run.stdout()).unwrap();
+    assert_eq!(value["severity"], "low");
+    assert!(run.stderr().contains("error: ") && run.stderr().contains("no room"), "{}", run.stderr());
+    // What is open can't be settled in full either, so nothing more is spent.
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), server.requests().len(), run.stdout()), (3, 2, ""), "{}", run.stderr());
+    let (_server, fixture) = broken();
+    let run = triage(&fixture, &["--json"]);
+    let output: Json = serde_json::from_str(run.stdout()).unwrap();
+    assert_eq!((run.code(), output["recorded"].as_bool()), (3, Some(false)));
+    let (_server, fixture) = broken();
+    fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
+    let run = fixture.proem(&["run", "reviews/strict", "--batch", "rows.jsonl"]);
+    assert_eq!((run.code(), run.stdout().lines().count()), (3, 2), "{}", run.stderr());
+}
+
+#[test]
+fn two_processes_share_a_cap() {
+    let server = start(vec![late(used(4000), 300)]);
+    let fixture = configured(&server, "[budget.project]\nday = 0.012\n");
+    let children: Vec<Child> = (0..6).map(|_| spawn(&fixture, &TRIAGE)).collect();
+    let codes: Vec<Option<i32>> =
+        children.into_iter().map(|child| child.wait_with_output().unwrap().status.code()).collect();
+    let answered = codes.iter().filter(|code| **code == Some(0)).count();
+    assert_eq!(server.requests().len(), answered, "{codes:?}");
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{codes:?}");
+    let booked = sql(&fixture, "SELECT printf('%d', sum(nanos)) FROM usage").remove(0).parse::<u64>().unwrap();
+    assert!(answered >= 1 && booked <= 12_000_000, "{answered} answered, {booked} booked");
+}
+
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    let server = start(vec![late(low(), 600_000), low()]);
+    let fixture = fixture(&server, "");
+    killed(&fixture, &server);
+    let run = fixture.proem(&["runs", "resume", "last", "--json"]);
+    let output = run.json();
+    assert_eq!(sql(&fixture, "SELECT id FROM runs"), [output["run"].as_str().unwrap()], "no other run");
+    assert_eq!(output["value"]["severity"], "low");
+    assert_eq!(outcomes(&fixture), ["answered"]);
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
+    let sent = server.requests();
+    assert_eq!(sent[0].body, sent[1].body, "it asks for the very same");
+    let run = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!((run.code(), server.requests().len()), (2, 2), "it is over: {}", run.stderr());
+}
+
+#[test]
+fn a_fork_leaves_the_old_run_as_it_is() {
+    let server = start(vec![late(low(), 600_000), low()]);
+    let fixture = fixture(&server, "");
+    killed(&fixture, &server);
+    let old = sql(&fixture, "SELECT id FROM runs").remove(0);
+    let output = fixture.proem(&["runs", "resume", &old, "--fork", "--json"]).json();
+    assert_ne!(output["run"], old.as_str());
+    assert_eq!(sql(&fixture, "SELECT parent FROM runs WHERE parent IS NOT NULL"), std::slice::from_ref(&old));
+    assert_eq!(sql(&fixture, "SELECT run FROM snapshots"), std::slice::from_ref(&old));
+    fixture.proem(&["runs", "resume", &old]).json();
+}
+
+#[test]
+fn a_run_with_other_rules_does_not_go_on() {
+    let server = start(vec![late(low(), 600_000), low()]);
+    let fixture = fixture(&server, "");
+    killed(&fixture, &server);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-guard/data/verdicts.tsv");
+    fixture.configure("guard/verdicts.tsv", &fs::read_to_string(shipped).unwrap());
+    let run = fixture.proem(&["runs", "resume"]);
+    assert_eq!((run.code(), server.requests().len()), (2, 1), "{}", run.stderr());
+    // What the book says today is no matter: the run has its own prompt with it.
+    fs::remove_file(fixture.base.join("config/proem/guard/verdicts.tsv")).unwrap();
+    fs::remove_dir_all(fixture.base.join("config/proem/book/reviews")).unwrap();
+    fixture.proem(&["runs", "resume"]).json();
+}
+
+#[test]
+fn a_replay_is_equal_or_names_the_first_difference() {
+    let server = start(vec![Reply::value(json!({ "severity": "worst" })), low()]);
+    let fixture = fixture(&server, "");
+    let id = triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned();
+    fs::remove_dir_all(fixture.base.join("config/proem")).unwrap();
+    let output = fixture.proem(&["runs", "replay", &id, "--json"]).json();
+    let bytes: usize = server.requests().iter().map(|request| request.body.len()).sum();
+    assert_eq!(output, json!({ "run": id, "calls": 2, "bytes": bytes, "equal": true, "difference": null }));
+    assert_eq!(server.requests().len(), 2, "a replay sends nothing");
+    sql(
+        &fixture,
+        "UPDATE contents SET bytes = CAST(replace(CAST(bytes AS TEXT), 'It crashes', 'It froze') AS BLOB) \
+         WHERE hash = (SELECT inputs FROM runs)",
+    );
+    let run = fixture.proem(&["runs", "replay", &id]);
+    assert_eq!(run.code(), 1, "{}", run.stderr());
+    assert!(run.stdout().contains("section report"), "{}", run.stdout());
+    let run = fixture.proem(&["runs", "replay", "nothing-like-it"]);
+    assert_eq!(run.code(), 2, "{}", run.stderr());
+}
+
+/// The bodies that were sent, without what stands before the profile.
+fn bodies(server: &Server) -> Vec<String> {
+    server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap()).collect()
+}
+
+#[test]
+fn a_failure_changes_the_next_request_until_it_is_forgotten() {
+    let bad = || Reply::value(json!({ "severity": "worst" }));
+    let server = start(vec![bad(), bad(), low()]);
+    let fixture = fixture(&server, "");
+    let ask = |args: &[&str]| {
+        let before = server.requests().len();
+        triage(&fixture, args);
+        bodies(&server).remove(before)
+    };
+    let before = ask(&[]);
+    let after = ask(&["--no-record"]);
+    assert_ne!(before, after, "a failure was recorded");
+    assert!(after.contains("reviews/strict"), "{after}");
+    let aged = |days: i64| {
+        let by = days * 86_400_000;
+        sql(&fixture, &format!("UPDATE failures SET at = at - {by}"));
+        sql(&fixture, &format!("UPDATE outcomes SET at = at - {by}"));
+    };
+    aged(8);
+    assert_eq!(ask(&["--no-record"]), before, "it is too old");
+    aged(-8);
+    assert_eq!(ask(&["--no-record"]), after);
+    fixture.proem(&["failures", "clear"]).answer();
+    assert_eq!(ask(&["--no-record"]), before, "it was cleared");
+}
+
+#[test]
+fn wishes_change_the_request() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let body = |args: &[&str]| {
+        triage(&fixture, args).json();
+        bodies(&server).pop().unwrap()
+    };
+    let usual = body(&[]);
+    let bare = body(&["--no-adapt"]);
+    assert!(usual.len() > bare.len(), "the baseline is always shown");
+    let mut seen = vec![usual.clone(), bare];
+    for wish in [&["--time-sensitive"][..], &["--compliance-required"], &["--preferred-format", "json"]] {
+        let body = body(wish);
+        assert!(!seen.contains(&body), "{wish:?} changes nothing");
+        seen.push(body);
+    }
+    let output = triage(&fixture, &["--json", "--time-sensitive"]).json();
+    assert_eq!(output["profile"]["rules"], json!(["baseline", "time"]));
+    let run = triage(&fixture, &["--preferred-format", "papyrus"]);
+    assert_eq!((run.code(), run.stderr().contains("Markdown")), (2, true), "{}", run.stderr());
+    let run = triage(&fixture, &["--no-adapt", "--time-sensitive"]);
+    assert_eq!(run.code(), 2, "{}", run.stderr());
+    let off = configured(&server, "[adapt]\nenabled = false\n");
+    assert_eq!(triage(&off, &["--json"]).json().get("profile"), None);
+}
+
+#[test]
+fn hashes_leave_no_text_behind() {
+    let answer = || Reply::value(json!({ "severity": "low", "reason": "the-answers-own-words" }));
+    let server = start(vec![answer(), late(answer(), 600_000)]);
+    let fixture = configured(&server, "[records]\nkeep = \"hashes\"\n");
+    let args = ["run", "reviews/strict", "--set", "title=the-inputs-own-words"];
+    fixture.proem(&args).json();
+    for text in ["the-answers-own-words", "the-inputs-own-words", "Judge the severity"] {
+        assert!(!is_kept(&fixture, text), "{text}");
+    }
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts"), ["reported"]);
+    let run = fixture.proem(&["runs", "replay"]);
+    assert_eq!((run.code(), run.stderr().contains("can't be replayed")), (1, true), "{}", run.stderr());
+    killed(&fixture, &server);
+    assert!(!is_kept(&fixture, "It crashes"));
+    let run = fixture.proem(&["runs", "resume"]);
+    assert_eq!(run.code(), 2, "{}", run.stderr());
+}
+
+#[test]
+fn what_is_deleted_is_gone_from_the_disk() {
+    let server = start(vec![low()]);
+    let fixture = configured(&server, "[records]\ndays = 30\n");
+    let args = ["run", "reviews/strict", "--set", "title=the-inputs-own-words"];
+    let id = fixture.proem(&[&args[..], &["--json"]].concat()).json()["run"].as_str().unwrap().to_owned();
+    assert!(is_kept(&fixture, "the-inputs-own-words"));
+    fixture.proem(&["runs", "purge", &id]).answer();
+    assert!(!is_kept(&fixture, "the-inputs-own-words"));
+    // What is too old goes on its own, once a day.
+    fixture.proem(&args).json();
+    sql(&fixture, "UPDATE runs SET started = started - 31 * 86400000");
+    fs::remove_file(fixture.base.join("state/proem/purged")).unwrap();
+    let run = triage(&fixture, &[]);
+    assert!(run.stderr().contains("older than 30 days"), "{}", run.stderr());
+    assert!(!is_kept(&fixture, "the-inputs-own-words"));
+    assert_eq!(outcomes(&fixture).len(), 1);
+}
+
+#[test]
+fn a_key_never_lies_on_the_disk() {
+    const KEY: &str = "sk-ant-api-0123456789abcdef";
+    let server = start(vec![Reply::value(json!({ "severity": "low", "reason": KEY }))]);
+    let fixture = fixture(&server, "");
+    let title = format!("title=my key is {KEY}");
+    fixture.proem(&["run", "reviews/strict", "--set", &title]).json();
+    assert!(!is_kept(&fixture, KEY));
+    assert!(is_kept(&fixture, "[redacted:ANTHROPIC_API_KEY]"));
+    let run = fixture.proem(&["runs", "replay"]);
+    assert_eq!((run.code(), run.stderr().contains("can't be replayed")), (1, true), "{}", run.stderr());
+}
+
+#[test]
+fn a_repository_may_only_lower_what_is_spent_and_kept() {
+    let server = start(vec![low()]);
+    let fixture = configured(&server, "[budget.project]\nday = 1\n");
+    fixture.write("proem.toml", "[budget.project]\nday = 2\n[records]\nkeep = \"nothing\"\ndays = 1\n");
+    let run = triage(&fixture, &[]);
+    run.json();
+    assert!(
+        run.stderr().contains("records.keep = \"hashes\"") && !run.stderr().contains("day = 2"),
+        "{}",
+        run.stderr()
+    );
+    fixture.write("proem.toml", "[budget.project]\nday = 0.000001\n");
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
+    assert!(run.stderr().contains("budget.project.day = 0.000001"), "{}", run.stderr());
+}
+
+#[test]
+fn explained_runs_say_what_is_booked_and_learned() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let run = triage(&fixture, &["--explain", "--time-sensitive"]);
+    let said = run.stderr();
+    assert!(said.contains("booked $0.000150 of $") && said.contains("reserved"), "{said}");
+    assert!(said.contains("profile  baseline, time  (time is short)"), "{said}");
+}
+
+#[test]
+fn counts_follow_what_was_found_out() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let counted = |fixture: &Fixture| triage(fixture, &["--json"]).json()["countedTokens"].as_u64().unwrap();
+    let before = counted(&fixture);
+    let factors = fixture.base.join("state/proem/token-factors.json");
+    let write = |percent: u32| {
+        let models = json!({ "claude-haiku-4-5": { "percent": percent, "calls": 40, "previous": 130 } });
+        fs::write(&factors, json!({ "version": 1, "models": models }).to_string()).unwrap();
+    };
+    write(200);
+    assert!(counted(&fixture) > before, "{before}");
+    write(50);
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), run.stderr().contains("proem cost fit --apply")), (2, true), "{}", run.stderr());
+}

@@ -1,0 +1,397 @@
+//! What is shown of runs, spending, figures and the file that holds them.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Server};
+use serde_json::{Value as Json, json};
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use crate::fixture::{Fixture, Run};
+use crate::run::{fixture, low, start};
+
+/// A good answer that used so much, much of it from the cache.
+fn cached() -> Reply {
+    let value = Block::Value(json!({ "severity": "low", "reason": "It only looks bad." }));
+    let usage = Some(Counts { input: 2_000, cache_read: 1_500, output: 40, ..Counts::default() });
+    let answer = Answer { content: vec![value], finish: Finish::Natural, usage };
+    Reply { say: Say::Answer(answer), how: How::default() }
+}
+
+fn wrong() -> Reply {
+    Reply::value(json!({ "severity": "worst" }))
+}
+
+fn triage(fixture: &Fixture, prompt: &str, title: &str) -> Run {
+    fixture.proem(&["run", prompt, "--set", &format!("title={title}")])
+}
+
+/// Three runs: answered from the cache, answered at the second try, and fallen back.
+fn recorded(server: &Server) -> Fixture {
+    let fixture = fixture(server, "attempts = 1\n");
+    triage(&fixture, "reviews/strict", "It crashes").answer();
+    triage(&fixture, "reviews/strict", "It hangs").answer();
+    assert_eq!(triage(&fixture, "reviews/triage", "It burns").code(), 3, "a value that is not the model's");
+    fixture
+}
+
+fn replies() -> Vec<Reply> {
+    vec![cached(), wrong(), low(), wrong(), wrong()]
+}
+
+/// Adds to the user's configuration.
+fn configure_more(fixture: &Fixture, more: &str) {
+    let path = fixture.base.join("config/proem/config.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, format!("{text}\n{more}")).unwrap();
+}
+
+/// Has SQLite do something to the records.
+fn sql(fixture: &Fixture, statement: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let path = fixture.base.join("state/proem/records.db");
+        let mut connection = sqlx::sqlite::SqliteConnectOptions::new().filename(path).connect().await.unwrap();
+        connection.execute(sqlx::AssertSqlSafe(statement.to_owned())).await.unwrap();
+    });
+}
+
+/// Blanks what fits `pattern`, in which `#` is any digit.
+fn blank(text: &str, pattern: &str, blanked: &str) -> String {
+    let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
+    let mut out = String::new();
+    let mut at = 0;
+    while at < text.len() {
+        let fits = |(found, wanted): (&char, &char)| found == wanted || (*wanted == '#' && found.is_ascii_digit());
+        if text.len() - at >= pattern.len() && text[at..].iter().zip(&pattern).all(fits) {
+            out.push_str(blanked);
+            at += pattern.len();
+        } else {
+            out.push(text[at]);
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Blanks ids and hashes: runs of hexadecimal digits as long as those are.
+fn without_ids(text: &str) -> String {
+    let mut out = String::new();
+    let mut run = String::new();
+    for c in text.chars().chain(['\n']) {
+        if c.is_ascii_digit() || ('a'..='f').contains(&c) {
+            run.push(c);
+            continue;
+        }
+        let is_id = matches!(run.len(), 8 | 12 | 16 | 64);
+        out.push_str(&if is_id { "x".repeat(run.len().min(16)) } else { run.clone() });
+        run.clear();
+        out.push(c);
+    }
+    out.pop();
+    out
+}
+
+/// Blanks how long something took, with what is drawn of it.
+fn without_durations(line: &str) -> String {
+    if !line.contains(" ms") {
+        return line.to_owned();
+    }
+    let mut out = String::new();
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = words.next() {
+        let is_time = words.peek().is_some_and(|next| next.starts_with("ms"));
+        let is_drawn = word.chars().any(|c| ('\u{2580}'..='\u{259f}').contains(&c));
+        out.push_str(if is_time {
+            "N"
+        } else if is_drawn {
+            "▒"
+        } else {
+            word
+        });
+        out.push(' ');
+    }
+    out
+}
+
+/// What a command prints, without what differs between runs.
+fn seen(run: &Run) -> String {
+    let text =
+        run.redacted(&format!("{}── standard error\n{}── exit code {}\n", run.stdout(), run.stderr(), run.code()));
+    settled(&text)
+}
+
+fn settled(text: &str) -> String {
+    let text = blank(&without_ids(text), "####-##-##", "YYYY-MM-DD");
+    let text = blank(&blank(&text, "##:##:##", "HH:MM:SS"), "##-## ##:##", "MM-DD HH:MM");
+    // Pages of the file's log, which depend on what was written back when.
+    let text = blank(&text, "###,### bytes", "N bytes");
+    text.lines().map(|line| format!("{}\n", without_durations(line).trim_end())).collect()
+}
+
+#[test]
+fn runs_are_listed() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    snapshot!("runs_are_listed", seen(&fixture.proem(&["runs", "list"])));
+    let list = fixture.proem(&["runs", "list", "--outcome", "fell-back", "--json"]).json();
+    let one = &list[0];
+    assert_eq!((list.as_array().map(Vec::len), one["prompt"].as_str()), (Some(1), Some("reviews/triage")));
+    assert_eq!((one["state"].as_str(), one["outcome"].as_str()), (Some("ended"), Some("fell-back")));
+    assert_eq!(one["id"].as_str().map(str::len), Some(16));
+    for (args, expected) in [
+        (vec!["--limit", "2"], 2),
+        (vec!["--prompt", "reviews/strict"], 2),
+        (vec!["--prompt", "reviews"], 3),
+        (vec!["--since", "1h", "--all"], 3),
+        (vec!["--since", "0h"], 0),
+    ] {
+        let list = fixture.proem(&[vec!["runs", "list", "--json"], args.clone()].concat()).json();
+        assert_eq!(list.as_array().map(Vec::len), Some(expected), "{args:?}");
+    }
+    let lines = fixture.proem(&["runs", "list"]).answer().lines().map(|line| line.chars().count()).max();
+    assert!(lines.unwrap() <= 100, "{lines:?}");
+}
+
+#[test]
+fn a_run_is_shown() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    fixture.proem(&["runs", "feedback", "last~1", "bad", "--note", "missed the deadlock"]).answer();
+    snapshot!("a_run_that_asked_twice", seen(&fixture.proem(&["runs", "show", "last~1"])));
+    snapshot!("a_run_that_fell_back", seen(&fixture.proem(&["runs", "show"])));
+    let json = fixture.proem(&["runs", "show", "last~1", "--json"]).json();
+    assert_eq!(json["calls"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json["calls"][0]["problems"][0]["rule"], "enum");
+    assert_eq!(json["value"]["severity"], "low");
+    assert!(json["calls"][0]["sections"][0]["text"].is_string());
+    assert_eq!(json["feedback"][0]["note"], "missed the deadlock");
+}
+
+#[test]
+fn a_body_is_what_was_sent_to_the_byte() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    let sent: Vec<Vec<u8>> = server.requests().into_iter().map(|request| request.body).collect();
+    let shown = fixture.proem(&["runs", "show", "last~1", "--body", "--call", "1"]);
+    assert_eq!(shown.answer().as_bytes(), sent[2]);
+    assert_eq!(shown.stderr(), "");
+    let wrong = fixture.proem(&["runs", "show", "last~2", "--body", "--call", "1"]);
+    assert_eq!(wrong.code(), 2, "{}", wrong.stderr());
+    sql(&fixture, "UPDATE calls SET body = '00' || substr(body, 3)");
+    snapshot!("a_body_that_was_changed", seen(&fixture.proem(&["runs", "show", "last~2", "--body"])));
+}
+
+#[test]
+fn spending_is_shown() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    configure_more(&fixture, "[budget.user]\nday = 0.05\n[budget.project]\nmonth_tokens = 100_000\n");
+    snapshot!("spending", seen(&fixture.proem(&["cost"])));
+    let json = fixture.proem(&["cost", "--json"]).json();
+    assert_eq!((json["total"]["attempts"].as_u64(), json["total"]["unpriced"].as_u64()), (Some(5), Some(0)));
+    assert_eq!(json["caps"].as_array().map(Vec::len), Some(2));
+    sql(&fixture, "UPDATE spend SET unknown = 1, unpriced = attempts WHERE prompt = 'triage'");
+    snapshot!("spending_that_is_not_known", seen(&fixture.proem(&["cost"])));
+}
+
+#[test]
+fn figures_are_shown_with_how_many_they_are_of() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    snapshot!("figures", seen(&fixture.proem(&["stats", "--since", "3d"])));
+    let json = fixture.proem(&["stats", "--json"]).json();
+    assert_eq!((json["all"]["runs"].as_u64(), json["all"]["calls"].as_u64()), (Some(3), Some(5)));
+    assert_eq!(json["all"]["approvalRate"], json!({ "value": null, "n": 0 }), "nobody said anything");
+    let lines = fixture.proem(&["stats"]).answer().lines().map(|line| line.chars().count()).max();
+    assert!(lines.unwrap() <= 100, "{lines:?}");
+}
+
+#[test]
+fn nothing_is_recorded_yet() {
+    let fixture = Fixture::folder();
+    let mut said = String::new();
+    for args in [
+        vec!["runs", "list"],
+        vec!["runs", "show"],
+        vec!["runs", "show", "3f2a"],
+        vec!["cost"],
+        vec!["cost", "fit"],
+        vec!["cost", "fit", "--revert"],
+        vec!["stats"],
+        vec!["store", "status"],
+        vec!["store", "adopt"],
+    ] {
+        said.push_str(&format!("$ proem {}\n{}\n", args.join(" "), seen(&fixture.proem(&args))));
+    }
+    snapshot!("nothing_is_recorded_yet", said);
+    assert!(!fixture.base.join("state/proem/records.db").exists(), "looking creates nothing");
+}
+
+#[test]
+fn only_a_person_decides() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    let mut said = String::new();
+    for args in [
+        vec!["runs", "purge", "--everything"],
+        vec!["runs", "purge", "--before", "0h"],
+        vec!["cost", "correct", "1", "0.01", "--why", "the invoice says so"],
+        vec!["cost", "correct", "99", "0.01", "--why", "the invoice says so"],
+        vec!["store", "adopt"],
+        vec!["store", "reset-clock"],
+    ] {
+        said.push_str(&format!("$ proem {}\n{}\n", args.join(" "), seen(&fixture.proem(&args))));
+    }
+    snapshot!("only_a_person_decides", said);
+    let list = fixture.proem(&["runs", "list", "--json"]).json();
+    assert_eq!(list.as_array().map(Vec::len), Some(3), "nothing was deleted");
+    // Who names runs has chosen them.
+    let id = list[0]["id"].as_str().unwrap();
+    let purged = fixture.proem(&["runs", "purge", id, "--json"]).json();
+    assert_eq!(purged["runs"], 1);
+    let left = fixture.proem(&["runs", "list", "--json"]).json();
+    assert!(left.as_array().is_some_and(|left| left.len() == 2 && left.iter().all(|run| run["id"] != id)));
+    assert_eq!(fixture.proem(&["runs", "purge", "--before", "1w"]).code(), 0, "nothing is that old");
+}
+
+/// Runs a command on a pseudo-terminal and answers its question; `None` without `script`.
+fn on_terminal(fixture: &Fixture, args: &str, answer: &str) -> Option<String> {
+    let mut script = fixture.command("script");
+    script.args(["--quiet", "--return", "--command", "$PROEM $ARGS", "/dev/null"]);
+    script.env("PROEM", env!("CARGO_BIN_EXE_proem")).env("ARGS", args).env("SHELL", "/bin/sh").env("NO_COLOR", "1");
+    let Ok(mut child) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        assert!(std::env::var_os("CI").is_none(), "util-linux `script` is needed for the dialogues on a terminal");
+        return None;
+    };
+    let (mut screen, mut output, mut byte) = (Vec::new(), child.stdout.take().unwrap(), [0]);
+    let mut input = child.stdin.take();
+    while output.read(&mut byte).unwrap() == 1 {
+        screen.extend(byte);
+        if screen.ends_with(b"? [y/N] ")
+            && let Some(mut input) = input.take()
+        {
+            input.write_all(answer.as_bytes()).unwrap();
+        }
+    }
+    let code = child.wait().unwrap().code().unwrap();
+    let screen = String::from_utf8(screen).unwrap().replace("\r\n", "\n").replace("^D\u{8}\u{8}", "");
+    let screen = screen.replace(fixture.base.to_str().unwrap(), "[base]");
+    Some(format!("$ proem {args}\n{}exit code {code}\n\n", settled(&screen)))
+}
+
+#[test]
+fn a_person_is_shown_what_would_happen_and_asked() {
+    let server = start(replies());
+    let mut fixture = recorded(&server);
+    let mut said = String::new();
+    for (args, answer) in [
+        ("cost correct 1 0.25 --why invoice", "n\n"),
+        ("cost correct 1 0.25 --why invoice", "y\n"),
+        ("runs purge --everything", "n\n"),
+        ("store reset-clock", "y\n"),
+        ("runs purge --everything", "y\n"),
+    ] {
+        let Some(screen) = on_terminal(&fixture, args, answer) else { return };
+        said.push_str(&screen);
+    }
+    let total = fixture.proem(&["cost", "--json"]).json();
+    assert!(total["total"]["nanoDollars"].as_u64().unwrap() >= 250_000_000, "a correction outlives its run");
+    another_key(&mut fixture);
+    said.push_str(&on_terminal(&fixture, "store adopt", "y\n").unwrap());
+    snapshot!("a_person_is_asked", said);
+    assert_eq!(fixture.proem(&["store", "status", "--json"]).json()["origin"], "own");
+}
+
+fn another_key(fixture: &mut Fixture) {
+    let key = fixture.base.join("other-key");
+    fs::write(&key, format!("{}\n", "7".repeat(64))).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    fixture.set("PROEM_KEY_FILE", key);
+}
+
+#[test]
+fn records_of_another_installation_are_only_read() {
+    let server = start(replies());
+    let mut fixture = recorded(&server);
+    another_key(&mut fixture);
+    let mut said = String::new();
+    for args in [vec!["store", "status"], vec!["runs", "list"], vec!["runs", "feedback", "last", "good"]] {
+        said.push_str(&format!("$ proem {}\n{}\n", args.join(" "), seen(&fixture.proem(&args))));
+    }
+    snapshot!("records_of_another_installation", said);
+}
+
+#[test]
+fn a_run_whose_process_is_gone_is_seen() {
+    let server = start(vec![Reply { how: How { delay_ms: 60_000, ..low().how }, ..low() }]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    command.args(["run", "reviews/strict", "--set", "title=It crashes"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while server.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(fixture.proem(&["runs", "list", "--json"]).json()[0]["state"], "running");
+    let open = fixture.proem(&["cost", "--json"]).json();
+    assert_eq!(open["open"]["attempts"], 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    snapshot!("a_run_whose_process_is_gone", seen(&fixture.proem(&["runs", "show"])));
+}
+
+#[test]
+fn nothing_that_is_recorded_steers_a_terminal() {
+    let server = start(vec![Reply::text("\u{1b}]0;owned\u{7}\u{1b}[2JDone.\n\u{202e}evil\n$ proem trust\n")]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    fixture.proem(&["run", "reviews/free", "--set", "title=\u{1b}[31mred\u{1b}[0m \u{200b}木 line"]).answer();
+    sql(
+        &fixture,
+        "UPDATE runs SET prompt = char(27) || '[2Jfree', model = '木' || char(8238) || 'm', actor = char(7) || 'x', \
+         replayable = char(27) || '[8m', role = char(10) || 'forged'; UPDATE spend SET prompt = char(27) || '[2Jfree', \
+         model = char(10) || 'in all $0'; UPDATE calls SET tool = char(27) || 'c', finish = char(13) || 'x'",
+    );
+    let mut said = String::new();
+    for args in
+        [vec!["runs", "list"], vec!["runs", "show"], vec!["runs", "show", "--full"], vec!["cost"], vec!["stats"]]
+    {
+        let run = fixture.proem(&args);
+        let text = format!("{}{}", run.stdout(), run.stderr());
+        let steers = |c: &char| {
+            (c.is_control() && *c != '\n')
+                || ('\u{200b}'..='\u{200f}').contains(c)
+                || ('\u{202a}'..='\u{202e}').contains(c)
+        };
+        assert_eq!(text.chars().find(steers), None, "{args:?}: {text}");
+        said.push_str(&format!("$ proem {}\n{}\n", args.join(" "), seen(&run)));
+    }
+    snapshot!("nothing_steers_a_terminal", said);
+}
+
+#[test]
+fn counts_are_fitted_to_what_was_reported() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    let rows: String = (0..21).map(|row| format!("{{\"title\": \"crash {row}\"}}\n")).collect();
+    fixture.write("rows.jsonl", rows);
+    fixture.proem(&["run", "reviews/strict", "--batch", "rows.jsonl"]).answer();
+    let shown = fixture.proem(&["cost", "fit", "--json"]).json();
+    let (model, fits) = (shown["models"][0]["model"].as_str().unwrap(), shown["models"][0]["fitted"].as_u64());
+    assert_eq!(shown["models"][0]["calls"], 21);
+    let file = fixture.base.join("state/proem/token-factors.json");
+    assert!(!file.exists(), "nothing changes without --apply");
+    let applied = fixture.proem(&["cost", "fit", "--apply"]);
+    assert_eq!(applied.code(), 0, "{}", applied.stderr());
+    let read = || serde_json::from_slice::<Json>(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(read()["models"][model]["percent"].as_u64(), fits);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fixture.proem(&["cost", "fit", "--json"]).json()["models"][0]["present"].as_u64(), fits);
+    let before = read()["models"][model]["previous"].as_u64();
+    assert_eq!(fixture.proem(&["cost", "fit", "--revert"]).code(), 0);
+    assert_eq!(read()["models"][model]["percent"].as_u64(), before);
+    assert_eq!(fixture.proem(&["cost", "fit", "--revert"]).code(), 1, "once");
+    fs::write(&file, "{").unwrap();
+    assert_eq!(fixture.proem(&["cost", "fit"]).code(), 2);
+}

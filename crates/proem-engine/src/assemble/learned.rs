@@ -1,0 +1,96 @@
+//! The section that shows a profile: trusted, below every boundary, always whole.
+
+use proem_text::{Label, span::Span};
+
+use crate::assembly::Placed;
+use crate::error::{Error, ErrorKind};
+use crate::message::Role;
+use crate::profile::Profile;
+use crate::prompt::file::Section;
+use crate::prompt::loaded::Prompt;
+use crate::report::{Range, SectionReport, State};
+use crate::section::{CacheClass, Layer, Rank, Trust};
+use crate::tokens::TokenCounter;
+
+/// Its name, which no prompt file may declare as long as there is a profile.
+const NAME: &str = "profile";
+
+/// Which cap it counts towards.
+pub(super) const LAYER: Layer = Layer::Context;
+
+/// What a profile says.
+#[derive(Debug)]
+pub(super) struct Learned {
+    /// Its text, ending with a blank line.
+    pub(super) text: String,
+    /// Its tokens on its own.
+    pub(super) tokens: usize,
+}
+
+impl Learned {
+    /// The section for a profile; none if it says nothing.
+    pub(super) fn of(
+        prompt: &Prompt,
+        profile: Option<&Profile>,
+        counter: &dyn TokenCounter,
+    ) -> Result<Option<Self>, Error> {
+        let Some(profile) = profile.filter(|profile| !profile.is_empty()) else { return Ok(None) };
+        if prompt.file.sections.iter().any(|section| section.spec.name == NAME) {
+            let id = &prompt.id;
+            let problem = format!(
+                "section `{NAME}` of `{}/{}` is what adaptation adds; give the prompt's own section another name",
+                id.agent, id.name
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        }
+        let text = format!("{}\n", profile.text());
+        let tokens = counter.count(&text);
+        Ok(Some(Self { text, tokens }))
+    }
+
+    /// Puts the section behind what is there.
+    pub(super) fn put(
+        &self,
+        (range, tokens): (Span, usize),
+        sections: &mut Vec<Placed>,
+        reports: &mut Vec<SectionReport>,
+    ) {
+        sections.push(Placed {
+            name: NAME.to_owned(),
+            role: Role::User,
+            trust: Trust::Trusted,
+            cache: CacheClass::Never,
+            layer: LAYER,
+            rank: Rank::TrustedVolatile,
+            text: self.text.clone(),
+            label: Label::trusted(),
+            tokens,
+            range,
+        });
+        reports.push(SectionReport {
+            name: NAME.to_owned(),
+            role: Role::User,
+            trust: Trust::Trusted,
+            cache: CacheClass::Never,
+            layer: LAYER,
+            state: State::Kept,
+            reason: None,
+            tokens,
+            full_tokens: self.tokens,
+            range: Some(Range::from(range)),
+            sources: Vec::new(),
+            shrunk: Vec::new(),
+            neutralised: std::collections::BTreeMap::new(),
+            contained: Vec::new(),
+        });
+    }
+}
+
+/// The index of the section that a profile stands before: behind all trusted text that changes, and
+/// behind what the operator says.
+pub(super) fn place(sections: &[Section]) -> usize {
+    let last = sections
+        .iter()
+        .rposition(|section| section.role == Role::System || section.spec.rank() <= Rank::TrustedVolatile);
+    last.map_or(0, |last| last.saturating_add(1))
+}

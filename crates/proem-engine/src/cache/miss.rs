@@ -1,0 +1,329 @@
+//! Why the second of two requests missed the provider's cache, and what that cost.
+//!
+//! Pure: two requests as they were recorded, and when. The reason is read off the bytes, the plan and
+//! the usage that the provider reported; what can't be told is said to be unknown. The rules are the
+//! provider's, from `providers.toml`: the shortest prefix, and how long an entry lives after its last
+//! use.
+
+mod words;
+
+use core::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::{CacheWritten, NanoDollars, Usage};
+use crate::providers::{Lifetime, Mode, Model, Tokeniser};
+use crate::run::Time;
+
+/// A request that was sent, as far as a cache sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen<'s> {
+    /// When it was sent.
+    pub at: Time,
+    /// The model that was asked, and where.
+    pub model: &'s str,
+    /// The endpoint that was asked.
+    pub endpoint: &'s str,
+    /// What stands before all sections: the tools or the schema of the answer, by their hash.
+    pub tools: &'s str,
+    /// Its sections, in request order.
+    pub sections: &'s [Part<'s>],
+    /// The tokens of its longest stable prefix, by our count.
+    pub stable_tokens: u64,
+    /// Whether the request told the provider where to stop, where it has to.
+    pub marked: Marked,
+    /// What the provider says it used; `None` if it didn't.
+    pub usage: Option<&'s Usage>,
+}
+
+/// Whether a request can be cached by how it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Marked {
+    /// It has breakpoints, or needs none.
+    Yes,
+    /// It has none.
+    No,
+}
+
+/// A section as a cache sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// The hash of its text.
+    pub hash: &'s str,
+    /// Its tokens, by our count.
+    pub tokens: u64,
+    /// Whether it belongs to the stable prefix.
+    pub stable: bool,
+}
+
+/// What came of the cache in the second of two requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Compared {
+    /// The first thing that differs.
+    pub first_change: Option<Change>,
+    /// The tokens of the prefix that both share, by our count.
+    pub shared_tokens: u64,
+    /// What the cache did.
+    pub verdict: Verdict,
+    /// The tokens that could have been read from it and were not.
+    pub missed_tokens: Option<u64>,
+    /// What that cost; absent if a price or a count is not known.
+    pub cost: Option<NanoDollars>,
+}
+
+/// The first thing that differs between two requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Change {
+    /// Another model.
+    Model,
+    /// Another endpoint.
+    Endpoint,
+    /// The tools, or the schema of the answer.
+    Tools,
+    /// The text of a section.
+    Section {
+        /// Its name.
+        name: String,
+        /// Its place, from 0.
+        index: usize,
+        /// Whether it stands in the stable prefix.
+        stable: bool,
+    },
+    /// A section that stands elsewhere in the first.
+    Moved {
+        /// Its name.
+        name: String,
+        /// Its place, from 0.
+        index: usize,
+        /// Whether it stands in the stable prefix.
+        stable: bool,
+    },
+    /// A section that only the second has.
+    Added {
+        /// Its name.
+        name: String,
+        /// Its place, from 0.
+        index: usize,
+        /// Whether it stands in the stable prefix.
+        stable: bool,
+    },
+    /// A section that only the first has.
+    Removed {
+        /// Its name.
+        name: String,
+        /// Its place in the first, from 0.
+        index: usize,
+        /// Whether it stood in the stable prefix.
+        stable: bool,
+    },
+}
+
+/// What the cache did in the second request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Verdict {
+    /// It was read from.
+    Hit {
+        /// How many tokens.
+        tokens: u64,
+    },
+    /// Something in the stable prefix changed.
+    Changed,
+    /// The prefix is below what the provider caches.
+    TooShort {
+        /// How long it is, by our count.
+        tokens: u64,
+        /// The shortest that is cached.
+        minimum: u64,
+    },
+    /// More time passed than an entry lives.
+    Expired {
+        /// How much.
+        seconds: u64,
+        /// How long an entry lives.
+        lifetime: NonZeroU32,
+    },
+    /// The first request wrote nothing to the cache.
+    NeverWritten,
+    /// The second request doesn't tell the provider where its prefixes end.
+    Unmarked,
+    /// The provider didn't say what it read.
+    Unreported,
+    /// None of these; but the prefix is only estimated to be long enough.
+    PerhapsTooShort {
+        /// How long it is, by our estimate.
+        tokens: u64,
+        /// The shortest that is cached.
+        minimum: u64,
+    },
+    /// None of these.
+    Unexplained,
+}
+
+/// Compares the second request with the first.
+///
+/// `model` is the one that the second asked. A prefix that is too short for any hit explains more than
+/// what changed in it, so that comes first. What is missed is the stable prefix less what was read of
+/// it, and never more than the prompt that the provider reported; it costs what input costs beyond
+/// reading from the cache, by the model's list prices.
+#[must_use]
+pub fn compare(first: &Seen<'_>, second: &Seen<'_>, model: Option<&Model>) -> Compared {
+    let change = first_change(first, second);
+    let shared_tokens = shared_tokens(first, second, change.as_ref());
+    let verdict = verdict(first, second, model, (change.as_ref(), shared_tokens));
+    let missed_tokens = missed_tokens(second, &verdict);
+    let cost = missed_tokens.and_then(|missed| cost(missed, second, model));
+    Compared { first_change: change, shared_tokens, verdict, missed_tokens, cost }
+}
+
+impl Change {
+    /// Whether it stands where the cache would have been read.
+    #[must_use]
+    pub const fn is_in_prefix(&self) -> bool {
+        match self {
+            Self::Model | Self::Endpoint | Self::Tools => true,
+            Self::Section { stable, .. }
+            | Self::Moved { stable, .. }
+            | Self::Added { stable, .. }
+            | Self::Removed { stable, .. } => *stable,
+        }
+    }
+}
+
+fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
+    if first.model != second.model {
+        return Some(Change::Model);
+    }
+    if first.endpoint != second.endpoint {
+        return Some(Change::Endpoint);
+    }
+    if first.tools != second.tools {
+        return Some(Change::Tools);
+    }
+    let same = |(a, b): &(&Part<'_>, &Part<'_>)| a.name == b.name && a.hash == b.hash;
+    let index = first.sections.iter().zip(second.sections).take_while(same).count();
+    let has = |seen: &Seen<'_>, name: &str| seen.sections.iter().skip(index).any(|part| part.name == name);
+    let name = |part: &Part<'_>| part.name.to_owned();
+    Some(match (first.sections.get(index), second.sections.get(index)) {
+        (None, None) => return None,
+        (Some(a), Some(b)) if a.name == b.name => {
+            Change::Section { name: name(b), index, stable: a.stable || b.stable }
+        }
+        (Some(a), Some(b)) if has(first, b.name) && has(second, a.name) => {
+            Change::Moved { name: name(b), index, stable: a.stable || b.stable }
+        }
+        (Some(a), Some(b)) if has(first, b.name) => Change::Removed { name: name(a), index, stable: a.stable },
+        (_, Some(b)) => Change::Added { name: name(b), index, stable: b.stable },
+        (Some(a), None) => Change::Removed { name: name(a), index, stable: a.stable },
+    })
+}
+
+/// The tokens before the first change, those of the tools among them.
+fn shared_tokens(first: &Seen<'_>, second: &Seen<'_>, change: Option<&Change>) -> u64 {
+    let sum =
+        |parts: &mut dyn Iterator<Item = &Part<'_>>| parts.fold(0_u64, |sum, part| sum.saturating_add(part.tokens));
+    let count = match change {
+        Some(Change::Model | Change::Endpoint | Change::Tools) => return 0,
+        Some(
+            Change::Section { index, .. }
+            | Change::Moved { index, .. }
+            | Change::Added { index, .. }
+            | Change::Removed { index, .. },
+        ) => *index,
+        None => second.sections.len().min(first.sections.len()),
+    };
+    // What the prefix has beyond its sections stands before them.
+    let tools = second.stable_tokens.saturating_sub(sum(&mut second.sections.iter().filter(|part| part.stable)));
+    tools.saturating_add(sum(&mut second.sections.iter().take(count)))
+}
+
+fn verdict(
+    first: &Seen<'_>,
+    second: &Seen<'_>,
+    model: Option<&Model>,
+    (change, shared_tokens): (Option<&Change>, u64),
+) -> Verdict {
+    let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return Verdict::Unreported };
+    let changed = change.is_some_and(Change::is_in_prefix);
+    if read > 0 {
+        return if changed { Verdict::Changed } else { Verdict::Hit { tokens: read } };
+    }
+    let mode = model.map(|model| model.caching.mode);
+    // A provider that decides on its own keeps what comes behind the stable prefix too.
+    let tokens = match mode {
+        Some(Mode::Implicit) => second.stable_tokens.max(shared_tokens),
+        _ => second.stable_tokens,
+    };
+    let minimum = model.and_then(|model| u64::try_from(model.min_prefix_tokens?.get()).ok());
+    if let Some(minimum) = minimum.filter(|minimum| tokens < *minimum) {
+        return Verdict::TooShort { tokens, minimum };
+    }
+    if changed {
+        return Verdict::Changed;
+    }
+    if mode == Some(Mode::Explicit) && (first.marked == Marked::No || wrote_nothing(first)) {
+        return Verdict::NeverWritten;
+    }
+    if mode == Some(Mode::Explicit) && second.marked == Marked::No {
+        return Verdict::Unmarked;
+    }
+    let passed = second.at.0.saturating_sub(first.at.0).max(0).cast_unsigned().div_euclid(1_000);
+    if let Some(lifetime) = lifetime(first, model).filter(|lifetime| passed > u64::from(lifetime.get())) {
+        return Verdict::Expired { seconds: passed, lifetime };
+    }
+    match (model.map(|model| &model.tokeniser), minimum) {
+        (Some(Tokeniser::Estimate { percent, .. }), Some(minimum))
+            if least(tokens, *percent).is_some_and(|least| least < minimum) =>
+        {
+            Verdict::PerhapsTooShort { tokens, minimum }
+        }
+        _ => Verdict::Unexplained,
+    }
+}
+
+/// Whether the provider reported that a request neither wrote to its cache nor read from it.
+fn wrote_nothing(seen: &Seen<'_>) -> bool {
+    seen.usage.is_some_and(|usage| usage.cache_read == Some(0) && usage.cache_written() == 0)
+}
+
+/// How long what a request wrote lives: what was bought, else the provider's default.
+fn lifetime(seen: &Seen<'_>, model: Option<&Model>) -> Option<NonZeroU32> {
+    let bought = |usage: &Usage| usage.cache_writes.iter().filter_map(|write: &CacheWritten| write.seconds).max();
+    let default = |lifetime: &Lifetime| lifetime.seconds;
+    seen.usage.and_then(bought).or_else(|| model?.caching.lifetimes.first().and_then(default))
+}
+
+/// The tokens that an estimate of this many hundredths is at least.
+fn least(tokens: u64, percent: usize) -> Option<u64> {
+    tokens.checked_mul(100)?.checked_div(u64::try_from(percent).ok()?)
+}
+
+fn missed_tokens(second: &Seen<'_>, verdict: &Verdict) -> Option<u64> {
+    let usage = second.usage?;
+    match verdict {
+        Verdict::Unreported => None,
+        // Nothing was there to be read, or all of it was.
+        Verdict::Hit { .. } | Verdict::TooShort { .. } => Some(0),
+        _ => {
+            let read = usage.cache_read?;
+            let unread = usage.input?.saturating_sub(read);
+            Some(second.stable_tokens.saturating_sub(read).min(unread))
+        }
+    }
+}
+
+/// What so many tokens cost more as input than from the cache.
+fn cost(missed: u64, second: &Seen<'_>, model: Option<&Model>) -> Option<NanoDollars> {
+    let input = usize::try_from(second.usage?.input?).ok()?;
+    let prices = model?.prices_for(input)?;
+    let more = prices.input.get().checked_sub(prices.cache_read?.get())?;
+    missed.checked_mul(more).map(NanoDollars)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+use super::*;
+use crate::providers::Providers;
+
+const HAIKU: &str = "claude-haiku-4-5";
+
+/// A request, as far as a case says; the rest is here.
+struct Sent {
+    seconds: i64,
+    model: &'static str,
+    endpoint: &'static str,
+    tools: &'static str,
+    /// `name=text/tokens`, stable up to `|`.
+    sections: &'static str,
+    marked: Marked,
+    usage: Option<Usage>,
+}
+
+impl Default for Sent {
+    fn default() -> Self {
+        Self {
+            seconds: 0,
+            model: HAIKU,
+            endpoint: "anthropic",
+            tools: "",
+            sections: "role=a/1000 rules=b/6000 | task=c/500",
+            marked: Marked::Yes,
+            usage: used(7_500, 0, 7_000),
+        }
+    }
+}
+
+fn used(input: u64, read: u64, written: u64) -> Option<Usage> {
+    let write = CacheWritten { seconds: NonZeroU32::new(300), tokens: written };
+    let cache_writes = if written == 0 { Vec::new() } else { vec![write] };
+    Some(Usage { input: Some(input), cache_read: Some(read), cache_writes, output: Some(100) })
+}
+
+fn parts(text: &'static str) -> Vec<Part<'static>> {
+    let mut stable = true;
+    let mut parts = Vec::new();
+    for word in text.split(' ') {
+        if word == "|" {
+            stable = false;
+            continue;
+        }
+        let (name, rest) = word.split_once('=').unwrap();
+        let (hash, tokens) = rest.split_once('/').unwrap();
+        parts.push(Part { name, hash, tokens: tokens.parse().unwrap(), stable });
+    }
+    parts
+}
+
+fn compared(first: &Sent, second: &Sent) -> Compared {
+    let sections = [parts(first.sections), parts(second.sections)];
+    let [one, other] = [(first, &sections[0]), (second, &sections[1])].map(|(sent, sections)| Seen {
+        at: Time(sent.seconds * 1_000),
+        model: sent.model,
+        endpoint: sent.endpoint,
+        tools: sent.tools,
+        sections,
+        stable_tokens: sections.iter().filter(|part| part.stable).map(|part| part.tokens).sum(),
+        marked: sent.marked,
+        usage: sent.usage.as_ref(),
+    });
+    let providers = Providers::load().unwrap();
+    compare(&one, &other, providers.model(second.model).ok())
+}
+
+#[track_caller]
+fn check(first: &Sent, second: &Sent, (verdict, missed, cost): (Verdict, Option<u64>, Option<u64>), words: &str) {
+    let compared = compared(first, second);
+    assert_eq!(compared.verdict, verdict);
+    assert_eq!((compared.missed_tokens, compared.cost), (missed, cost.map(NanoDollars)));
+    assert_eq!(compared.in_words(), words);
+}
+
+#[test]
+fn what_is_read_is_a_hit() {
+    let second = Sent { seconds: 60, usage: used(7_500, 6_800, 0), ..Sent::default() };
+    check(
+        &Sent::default(),
+        &second,
+        (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0)),
+        "the cache was read: 6,800 tokens",
+    );
+    let second = Sent { sections: "role=a/1000 rules=b/6000 | task=d/500", ..second };
+    check(
+        &Sent::default(),
+        &second,
+        (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0)),
+        "the cache was read: 6,800 tokens; the first change, in section `task`, stands behind the stable prefix",
+    );
+}
+
+#[test]
+fn a_change_in_the_prefix_is_named_with_its_cost() {
+    let missed = || (Verdict::Changed, Some(7_000), Some(7_000 * 900));
+    let second = |sections| Sent { sections, ..Sent::default() };
+    check(
+        &Sent::default(),
+        &second("role=a/1000 rules=x/6000 | task=c/500"),
+        missed(),
+        "the cache missed because section `rules` changed, which stands in the stable prefix; 7,000 tokens were paid in \
+         full, $0.006300 more than from the cache; what changes from call to call belongs behind what stays the same, as \
+         `cache: never`",
+    );
+    let endpoint = Sent { endpoint: "proxy", ..Sent::default() };
+    check(
+        &Sent::default(),
+        &endpoint,
+        missed(),
+        "the cache missed because another endpoint was asked, and each has a cache of its own; 7,000 tokens were paid in \
+         full, $0.006300 more than from the cache; keep calls that share a prefix with one endpoint",
+    );
+    let tools = Sent { tools: "t", ..Sent::default() };
+    check(
+        &Sent::default(),
+        &tools,
+        missed(),
+        "the cache missed because the tools or the schema of the answer changed, which stand before everything else; \
+         7,000 tokens were paid in full, $0.006300 more than from the cache; keep them the same from call to call, and \
+         name what a task needs further down",
+    );
+    let model = Sent { model: "claude-sonnet-4-6", ..Sent::default() };
+    check(
+        &Sent::default(),
+        &model,
+        (Verdict::Changed, Some(7_000), Some(7_000 * 2_700)),
+        "the cache missed because another model was asked, and each has a cache of its own; 7,000 tokens were paid in \
+         full, $0.018900 more than from the cache; keep calls that share a prefix with one model",
+    );
+    // What was read of an earlier breakpoint is not missed; nor is more than the prompt that was sent.
+    let part =
+        Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: used(7_500, 1_000, 6_000), ..Sent::default() };
+    assert_eq!(compared(&Sent::default(), &part).missed_tokens, Some(6_000));
+    let small = Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", usage: used(5_000, 0, 0), ..Sent::default() };
+    assert_eq!(compared(&Sent::default(), &small).missed_tokens, Some(5_000));
+}
+
+#[test]
+fn the_first_change_is_found() {
+    let section = |name: &str, index, stable| Change::Section { name: name.to_owned(), index, stable };
+    let (base, name) = ("a=1/10 b=2/20 | c=3/30", |name: &str| name.to_owned());
+    for (second, expected, shared) in [
+        (base, None, 60),
+        ("a=1/10 b=2/20 | c=9/30", Some(section("c", 2, false)), 30),
+        ("a=9/10 b=2/20 | c=9/30", Some(section("a", 0, true)), 0),
+        ("a=1/10 x=9/5 b=2/20 | c=3/30", Some(Change::Added { name: name("x"), index: 1, stable: true }), 10),
+        ("a=1/10 b=2/20 | c=3/30 d=4/1", Some(Change::Added { name: name("d"), index: 3, stable: false }), 60),
+        ("b=2/20 | c=3/30", Some(Change::Removed { name: name("a"), index: 0, stable: true }), 0),
+        ("a=1/10 b=2/20 |", Some(Change::Removed { name: name("c"), index: 2, stable: false }), 30),
+        ("b=2/20 a=1/10 | c=3/30", Some(Change::Moved { name: name("b"), index: 0, stable: true }), 0),
+        ("a=1/10 x=2/20 | c=3/30", Some(Change::Added { name: name("x"), index: 1, stable: true }), 10),
+    ] {
+        let compared =
+            compared(&Sent { sections: base, ..Sent::default() }, &Sent { sections: second, ..Sent::default() });
+        assert_eq!((compared.first_change, compared.shared_tokens), (expected, shared), "{second}");
+    }
+}
+
+#[test]
+fn a_prefix_below_the_minimum_is_never_cached() {
+    let short =
+        || Sent { sections: "role=a/1000 rules=b/240 | task=c/500", usage: used(1_740, 0, 0), ..Sent::default() };
+    let verdict = || Verdict::TooShort { tokens: 1_240, minimum: 4_096 };
+    let words = "nothing was cached: the prefix has 1,240 tokens, and this model's provider caches none below 4,096; put \
+                 more that stays the same in front, or ask a model with a lower minimum";
+    check(&short(), &short(), (verdict(), Some(0), Some(0)), words);
+    // However much changed in it.
+    let changed = Sent { sections: "role=x/1000 rules=b/240 | task=c/500", ..short() };
+    check(&short(), &changed, (verdict(), Some(0), Some(0)), words);
+    // OpenAI's models before GPT-5.6 keep what comes behind the stable prefix too.
+    let implicit = |sections| Sent { model: "gpt-4o", sections, usage: used(1_740, 0, 0), ..Sent::default() };
+    let same = "role=a/600 | log=b/700 task=c/440";
+    assert_eq!(compared(&implicit(same), &implicit(same)).verdict, Verdict::Unexplained);
+    let other = "role=a/600 | log=x/700 task=c/440";
+    assert_eq!(compared(&implicit(same), &implicit(other)).verdict, Verdict::TooShort { tokens: 600, minimum: 1_024 });
+}
+
+#[test]
+fn entries_expire() {
+    let after = |seconds| Sent { seconds, ..Sent::default() };
+    let lifetime = |seconds| NonZeroU32::new(seconds).unwrap();
+    check(
+        &Sent::default(),
+        &after(412),
+        (Verdict::Expired { seconds: 412, lifetime: lifetime(300) }, Some(7_000), Some(6_300_000)),
+        "the cache missed because the entry had expired: 6 minutes passed, and an entry lives 5 minutes after its last use; \
+         7,000 tokens were paid in full, $0.006300 more than from the cache; calls that are closer together find it",
+    );
+    assert_eq!(compared(&Sent::default(), &after(300)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&Sent::default(), &after(-9)).verdict, Verdict::Unexplained);
+    // What was bought for an hour lives an hour, and reading refreshes an entry.
+    let hour = CacheWritten { seconds: NonZeroU32::new(3_600), tokens: 7_000 };
+    let bought = Usage { cache_writes: vec![hour], ..used(7_500, 0, 0).unwrap() };
+    let bought = Sent { usage: Some(bought), ..Sent::default() };
+    assert_eq!(compared(&bought, &after(3_600)).verdict, Verdict::Unexplained);
+    assert_eq!(
+        compared(&bought, &after(3_601)).verdict,
+        Verdict::Expired { seconds: 3_601, lifetime: lifetime(3_600) }
+    );
+    let read = Sent { seconds: 200, usage: used(7_500, 7_000, 0), ..Sent::default() };
+    assert_eq!(compared(&read, &after(450)).verdict, Verdict::Unexplained);
+    // How long OpenAI's older models keep an entry is not known.
+    let implicit = |seconds| Sent { seconds, model: "gpt-4o", usage: used(7_500, 0, 0), ..Sent::default() };
+    assert_eq!(compared(&implicit(0), &implicit(100_000)).verdict, Verdict::Unexplained);
+}
+
+#[test]
+fn what_was_not_written_or_not_asked_for_is_not_read() {
+    let silent = Sent { usage: used(7_500, 0, 0), ..Sent::default() };
+    check(
+        &silent,
+        &Sent::default(),
+        (Verdict::NeverWritten, Some(7_000), Some(6_300_000)),
+        "the cache missed because the first request wrote nothing to it; 7,000 tokens were paid in full, $0.006300 more \
+         than from the cache; look at its plan with `proem runs show`",
+    );
+    let unmarked = Sent { marked: Marked::No, usage: None, ..Sent::default() };
+    assert_eq!(compared(&unmarked, &Sent::default()).verdict, Verdict::NeverWritten);
+    check(
+        &Sent::default(),
+        &Sent { marked: Marked::No, ..Sent::default() },
+        (Verdict::Unmarked, Some(7_000), Some(6_300_000)),
+        "the cache was not asked: the second request has no breakpoint; 7,000 tokens were paid in full, $0.006300 more \
+         than from the cache; look at its plan with `proem runs show`",
+    );
+}
+
+#[test]
+fn what_is_not_known_is_not_invented() {
+    let unreported = (Verdict::Unreported, None, None);
+    let words = "whether the cache was read is not known: the provider reported nothing about it";
+    check(&Sent::default(), &Sent { usage: None, ..Sent::default() }, unreported.clone(), words);
+    let usage = Some(Usage { cache_read: None, ..used(7_500, 0, 0).unwrap() });
+    check(&Sent::default(), &Sent { usage, ..Sent::default() }, unreported, words);
+    let usage = Some(Usage { input: None, ..used(7_500, 0, 0).unwrap() });
+    check(
+        &Sent::default(),
+        &Sent { usage, ..Sent::default() },
+        (Verdict::Unexplained, None, None),
+        "the cache missed, and the record doesn't say why: the prefix is the same, long enough and in time; how many \
+         tokens that concerns is not known; providers drop entries early when they are busy",
+    );
+    let unlisted = || Sent { model: "nobody-knows", ..Sent::default() };
+    check(
+        &unlisted(),
+        &Sent { tools: "t", ..unlisted() },
+        (Verdict::Changed, Some(7_000), None),
+        "the cache missed because the tools or the schema of the answer changed, which stand before everything else; 7,000 \
+         tokens were paid in full, for a price that is not known; keep them the same from call to call, and name what a \
+         task needs further down",
+    );
+    // 4,200 tokens are an estimate from above, so the prefix may be below the minimum.
+    let near = || Sent { sections: "role=a/4200 | task=c/500", usage: used(4_000, 0, 1), ..Sent::default() };
+    check(
+        &near(),
+        &near(),
+        (Verdict::PerhapsTooShort { tokens: 4_200, minimum: 4_096 }, Some(4_000), Some(3_600_000)),
+        "the cache missed, perhaps because the prefix is too short: 4,200 tokens are an estimate, and none below 4,096 are \
+         cached; 4,000 tokens were paid in full, $0.003600 more than from the cache; put more that stays the same in front",
+    );
+}

@@ -1,0 +1,125 @@
+//! Why the cache missed, as a colleague would say it.
+
+use super::{Change, Compared, Verdict};
+use crate::cache::grouped;
+
+impl Compared {
+    /// Everything in one sentence without a full stop: the reason, what it cost, and what helps.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let cost = self.cost_in_words();
+        match &self.verdict {
+            Verdict::Hit { tokens } => format!("the cache was read: {}{}", count(*tokens), self.behind()),
+            Verdict::Changed => match &self.first_change {
+                Some(change) => {
+                    let (what, remedy) = change.in_words();
+                    format!("the cache missed because {what}{cost}; {remedy}")
+                }
+                None => format!("the cache missed because the prefix changed{cost}"),
+            },
+            Verdict::TooShort { tokens, minimum } => format!(
+                "nothing was cached: the prefix has {}, and this model's provider caches none below {}; put more that \
+                 stays the same in front, or ask a model with a lower minimum",
+                count(*tokens),
+                wide(*minimum)
+            ),
+            Verdict::Expired { seconds, lifetime } => format!(
+                "the cache missed because the entry had expired: {} passed, and an entry lives {} after its last \
+                 use{cost}; calls that are closer together find it",
+                duration(*seconds),
+                duration(u64::from(lifetime.get()))
+            ),
+            Verdict::NeverWritten => format!(
+                "the cache missed because the first request wrote nothing to it{cost}; look at its plan with \
+                 `proem runs show`"
+            ),
+            Verdict::Unmarked => format!(
+                "the cache was not asked: the second request has no breakpoint{cost}; look at its plan with \
+                 `proem runs show`"
+            ),
+            Verdict::Unreported => {
+                String::from("whether the cache was read is not known: the provider reported nothing about it")
+            }
+            Verdict::PerhapsTooShort { tokens, minimum } => format!(
+                "the cache missed, perhaps because the prefix is too short: {} are an estimate, and none below {} are \
+                 cached{cost}; put more that stays the same in front",
+                count(*tokens),
+                wide(*minimum)
+            ),
+            Verdict::Unexplained => format!(
+                "the cache missed, and the record doesn't say why: the prefix is the same, long enough and in \
+                 time{cost}; providers drop entries early when they are busy"
+            ),
+        }
+    }
+
+    /// Where the first change stands, if it did no harm.
+    fn behind(&self) -> String {
+        match &self.first_change {
+            Some(
+                Change::Section { name, .. }
+                | Change::Moved { name, .. }
+                | Change::Added { name, .. }
+                | Change::Removed { name, .. },
+            ) => format!("; the first change, in section `{name}`, stands behind the stable prefix"),
+            _ => String::new(),
+        }
+    }
+
+    fn cost_in_words(&self) -> String {
+        match (self.missed_tokens, self.cost) {
+            (None, _) => String::from("; how many tokens that concerns is not known"),
+            (Some(missed), Some(cost)) => {
+                format!("; {} were paid in full, {cost} more than from the cache", count(missed))
+            }
+            (Some(missed), None) => format!("; {} were paid in full, for a price that is not known", count(missed)),
+        }
+    }
+}
+
+impl Change {
+    /// What changed, and what helps.
+    fn in_words(&self) -> (String, &'static str) {
+        const BEHIND: &str = "what changes from call to call belongs behind what stays the same, as `cache: never`";
+        match self {
+            Self::Model => (
+                String::from("another model was asked, and each has a cache of its own"),
+                "keep calls that share a prefix with one model",
+            ),
+            Self::Endpoint => (
+                String::from("another endpoint was asked, and each has a cache of its own"),
+                "keep calls that share a prefix with one endpoint",
+            ),
+            Self::Tools => (
+                String::from("the tools or the schema of the answer changed, which stand before everything else"),
+                "keep them the same from call to call, and name what a task needs further down",
+            ),
+            Self::Section { name, .. } => {
+                (format!("section `{name}` changed, which stands in the stable prefix"), BEHIND)
+            }
+            Self::Moved { name, .. } => {
+                (format!("section `{name}` stands elsewhere in the stable prefix"), "keep the order of sections")
+            }
+            Self::Added { name, .. } => (format!("section `{name}` was added to the stable prefix"), BEHIND),
+            Self::Removed { name, .. } => (format!("section `{name}` is gone from the stable prefix"), BEHIND),
+        }
+    }
+}
+
+fn count(tokens: u64) -> String {
+    format!("{} {}", wide(tokens), if tokens == 1 { "token" } else { "tokens" })
+}
+
+fn wide(number: u64) -> String {
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// Seconds, or minutes where they are whole, or many.
+fn duration(seconds: u64) -> String {
+    let (number, unit) = match seconds {
+        0..120 => (seconds, "second"),
+        120..7_200 => (seconds.div_euclid(60), "minute"),
+        _ => (seconds.div_euclid(3_600), "hour"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,240 @@
+//! What calls may cost: bounds before them, and what is left of each cap.
+//!
+//! Pure arithmetic in whole billionths of a dollar and whole tokens. Invariants: a bound is never
+//! below what its call can cost; an attempt is booked only if every cap has room for its bound beside
+//! everything that is settled or open; an unknown price is never zero. Who holds the sums and in
+//! which transaction they change is the store's business.
+
+mod words;
+
+use core::num::{NonZeroU64, NonZeroUsize};
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::{NanoDollars, Request};
+use crate::providers::{Lifetime, Model, Prices};
+
+/// The tokens that a provider may add to a prompt: its chat template, and the instructions that come
+/// with tools and schemas.
+///
+/// Anthropic adds 159 to 530 tokens for tools, depending on the model
+/// (<https://docs.anthropic.com/en/docs/tool-use-pricing-and-tokens>); this is four times the most.
+pub const TEMPLATE_TOKENS: u64 = 2_120;
+
+/// Whose spending a cap is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Everything that this user's installation spends.
+    User,
+    /// What one project spends.
+    Project,
+}
+
+/// The time that a cap is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Period {
+    /// One run.
+    Run,
+    /// One day in the declared zone.
+    Day,
+    /// One month there.
+    Month,
+}
+
+/// What a cap counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Billionths of a dollar.
+    NanoDollars,
+    /// Tokens of prompts and answers.
+    Tokens,
+}
+
+/// What may not be exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cap {
+    /// Whose spending.
+    pub scope: Scope,
+    /// In which time.
+    pub period: Period,
+    /// Of what.
+    pub unit: Unit,
+    /// The most.
+    pub most: u64,
+}
+
+/// The most that an attempt can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// In money; `None` where the price is unknown.
+    pub nanos: Option<NanoDollars>,
+    /// In tokens, prompt and answer together.
+    pub tokens: u64,
+}
+
+/// What counts against a cap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// What is settled, in the cap's unit.
+    pub settled: u64,
+    /// What is reserved by attempts that are still open.
+    pub open: u64,
+}
+
+/// Whether an attempt may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may.
+    Book,
+    /// Not as long as others are open; it may once they are settled for less.
+    Wait(Short),
+    /// It may not.
+    Refuse(Refusal),
+}
+
+/// Why an attempt may not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// A cap has no room for it.
+    Short(Short),
+    /// What it costs is not known, and no cap counts tokens.
+    NoPrice,
+    /// How long its answer may be is not known.
+    NoBound,
+}
+
+/// A cap that is too low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Short {
+    /// Which.
+    pub cap: Cap,
+    /// What counts against it.
+    pub spent: Spent,
+    /// What is asked for.
+    pub wanted: u64,
+}
+
+/// Whether a price holds for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priced {
+    /// The model's list prices do.
+    Listed,
+    /// It runs on this machine and costs nothing.
+    Free,
+}
+
+/// The most that one attempt can take, whose body has that many bytes; `None` where its answer has no
+/// known end.
+///
+/// No tokeniser makes more tokens of a text than it has bytes, and a body holds its texts with
+/// everything around them; [`TEMPLATE_TOKENS`] come on top. Each token of the prompt is priced as the
+/// dearest thing that can happen to it, in the dearest band: read, written to the cache for the
+/// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
+/// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
+#[must_use]
+pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Priced) -> Option<Bound> {
+    let input = u64::try_from(body_bytes).ok()?.checked_add(TEMPLATE_TOKENS)?;
+    let output = output_cap(request.assembly.output_tokens, model)?;
+    let tokens = input.checked_add(output)?;
+    let nanos = match priced {
+        Priced::Free => Some(NanoDollars(0)),
+        Priced::Listed => dearest(input, output, model),
+    };
+    Some(Bound { nanos, tokens })
+}
+
+/// The cap that is sent with a request.
+fn output_cap(kept_free: usize, model: &Model) -> Option<u64> {
+    let most = model.output_tokens.map(NonZeroUsize::get);
+    let cap = match (kept_free, most) {
+        (0, most) => most?,
+        (kept_free, most) => most.map_or(kept_free, |most| most.min(kept_free)),
+    };
+    u64::try_from(cap).ok()
+}
+
+/// What so many tokens cost at most; `None` if no price is known for a prompt of that length.
+fn dearest(input: u64, output: u64, model: &Model) -> Option<NanoDollars> {
+    model.prices_for(usize::try_from(input).ok()?)?;
+    let of_inputs = model.prices.iter().map(|prices| dearest_input(prices, &model.caching.lifetimes));
+    let of_input = of_inputs.max()?;
+    let of_output = model.prices.iter().map(|prices| u128::from(prices.output.get()).saturating_mul(100)).max()?;
+    let total = u128::from(input)
+        .saturating_mul(of_input)
+        .saturating_add(u128::from(output).saturating_mul(of_output))
+        .div_ceil(100);
+    Some(NanoDollars(u64::try_from(total).unwrap_or(u64::MAX)))
+}
+
+/// The most that a token of a prompt can cost, in hundredths of a nano-dollar.
+fn dearest_input(prices: &Prices, lifetimes: &[Lifetime]) -> u128 {
+    let hundredths = |price: NonZeroU64| u128::from(price.get()).saturating_mul(100);
+    let by_rule = lifetimes
+        .iter()
+        .map(|lifetime| u128::from(prices.input.get()).saturating_mul(u128::from(lifetime.write_percent.get())));
+    let listed = prices.cache_writes.iter().map(|write| hundredths(write.price));
+    let others = prices.cache_read.map(hundredths).into_iter().chain(listed).chain(by_rule);
+    others.fold(hundredths(prices.input), u128::max)
+}
+
+/// Whether an attempt may be made, given what counts against each cap.
+///
+/// What can't be made even when everything open settles for nothing is refused; what only open
+/// attempts are in the way of waits. An attempt that takes nothing of what a cap counts fits it. One
+/// without a price is held by the caps that count tokens; where none does, no cap of dollars lets it
+/// pass.
+#[must_use]
+pub fn judge(bound: &Bound, caps: &[(Cap, Spent)]) -> Verdict {
+    let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == Unit::Tokens);
+    let mut wait = None;
+    for (cap, spent) in caps {
+        let wanted = match cap.unit {
+            Unit::Tokens => bound.tokens,
+            Unit::NanoDollars => match bound.nanos {
+                Some(nanos) => nanos.0,
+                None if counts_tokens => continue,
+                None => return Verdict::Refuse(Refusal::NoPrice),
+            },
+        };
+        let short = Short { cap: *cap, spent: *spent, wanted };
+        match short.room() {
+            Room::Enough => {}
+            Room::Later => wait = wait.or(Some(short)),
+            Room::None => return Verdict::Refuse(Refusal::Short(short)),
+        }
+    }
+    wait.map_or(Verdict::Book, Verdict::Wait)
+}
+
+/// Whether a cap has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// It has.
+    Enough,
+    /// It may have once open attempts are settled.
+    Later,
+    /// It has not.
+    None,
+}
+
+impl Short {
+    fn room(&self) -> Room {
+        let fits = |taken: Option<u64>| {
+            self.wanted == 0
+                || taken.and_then(|taken| taken.checked_add(self.wanted)).is_some_and(|sum| sum <= self.cap.most)
+        };
+        if fits(self.spent.settled.checked_add(self.spent.open)) {
+            Room::Enough
+        } else if fits(Some(self.spent.settled)) {
+            Room::Later
+        } else {
+            Room::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

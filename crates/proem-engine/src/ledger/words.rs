@@ -1,0 +1,97 @@
+//! Why a call is not made, in words a user can act on.
+
+use super::{Period, Refusal, Room, Scope, Short, Unit};
+use crate::call::NanoDollars;
+
+impl Refusal {
+    /// The reason and the remedy in our words, without a full stop.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Short(short) => short.in_words(),
+            Self::NoPrice => String::from(
+                "what a call costs is not known for this model, and no cap counts tokens; set one, such as \
+                 `budget.user.day_tokens`, or the model's prices",
+            ),
+            Self::NoBound => String::from(
+                "how long the answer may be is not known, so no cap can hold it; set `output` under `budget` in the prompt",
+            ),
+        }
+    }
+}
+
+impl Short {
+    /// The reason and the remedy in our words, without a full stop.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let amount = |amount| amount_in(self.cap.unit, amount);
+        let (wanted, settled, most) = (amount(self.wanted), amount(self.spent.settled), amount(self.cap.most));
+        let reserved = match self.spent.open {
+            0 => String::new(),
+            open => format!(" and {} reserved by open calls", amount(open)),
+        };
+        let (period, whose, key) = (self.period(), self.whose(), self.key());
+        let takes = match self.cap.unit {
+            Unit::NanoDollars => "cost",
+            Unit::Tokens => "take",
+        };
+        let remedy = match (self.room(), self.cap.period) {
+            (Room::Later | Room::Enough, _) => format!("wait until they are settled, or raise `{key}`"),
+            (Room::None, _) if self.wanted > self.cap.most => {
+                format!("raise `{key}`, or keep fewer tokens free for the answer")
+            }
+            (Room::None, Period::Run) => format!("raise `{key}`, or start another run"),
+            (Room::None, Period::Day) => format!("raise `{key}`, or wait until tomorrow"),
+            (Room::None, Period::Month) => format!("raise `{key}`, or wait until next month"),
+        };
+        format!(
+            "a call that may {takes} up to {wanted} does not fit: {settled} of {most} {period} {whose} are \
+             spent{reserved}; {remedy}"
+        )
+    }
+
+    const fn period(&self) -> &'static str {
+        match self.cap.period {
+            Period::Run => "a run",
+            Period::Day => "a day",
+            Period::Month => "a month",
+        }
+    }
+
+    const fn whose(&self) -> &'static str {
+        match self.cap.scope {
+            Scope::User => "for all projects",
+            Scope::Project => "for this project",
+        }
+    }
+
+    /// The key of the configuration that sets the cap.
+    fn key(&self) -> String {
+        let scope = match self.cap.scope {
+            Scope::User => "user",
+            Scope::Project => "project",
+        };
+        let period = match self.cap.period {
+            Period::Run => "run",
+            Period::Day => "day",
+            Period::Month => "month",
+        };
+        let unit = match self.cap.unit {
+            Unit::NanoDollars => "",
+            Unit::Tokens => "_tokens",
+        };
+        format!("budget.{scope}.{period}{unit}")
+    }
+}
+
+/// An amount with its unit: dollars with two places or as many as it takes.
+fn amount_in(unit: Unit, amount: u64) -> String {
+    match unit {
+        Unit::Tokens => format!("{amount} {}", if amount == 1 { "token" } else { "tokens" }),
+        Unit::NanoDollars => {
+            let full = NanoDollars(amount).to_string();
+            let (dollars, places) = full.split_once('.').unwrap_or((&full, ""));
+            format!("{dollars}.{:0<2}", places.trim_end_matches('0'))
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What prompts learn from failures: a profile of instructions, constraints and examples.
+//!
+//! Seven rules, each a template with typed slots. Invariants: a slot is a member of a closed registry
+//! or counts as "1 other", so nothing that was recorded can write an instruction; the same history,
+//! signals and time make the same profile; a failure stops counting after [`Ageing::days`], behind
+//! [`Ageing::records`] newer ones, or after a success of its kind.
+
+mod evaluate;
+mod format;
+mod lines;
+mod registry;
+mod signals;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::evaluate::{evaluate, of_outcome};
+pub use self::format::Format;
+pub use self::lines::adapt;
+pub use self::registry::{Registry, is_identifier, is_path, known_risks};
+pub use self::signals::{Derived, derive, signals};
+use crate::run::Time;
+
+/// How good a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quality {
+    /// As asked.
+    High,
+    /// Not as asked.
+    Low,
+}
+
+/// How much of a result is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Completeness {
+    /// All.
+    Complete,
+    /// Not all.
+    Partial,
+}
+
+/// What an evaluation found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Issue {
+    /// How good.
+    pub quality: Quality,
+    /// How much.
+    pub completeness: Completeness,
+    /// Which risks, by tags such as `execution_failed`; sorted.
+    pub risks: BTreeSet<String>,
+}
+
+impl Issue {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.quality == Quality::High && self.completeness == Completeness::Complete && self.risks.is_empty()
+    }
+}
+
+/// A result, as far as it is evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resulted<'r> {
+    /// Its status.
+    pub status: Status,
+    /// What it says; empty counts as missing.
+    pub output: &'r str,
+    /// What was reported beside it; "no warnings" and the like count as none.
+    pub warnings: &'r [String],
+}
+
+/// How something ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// As planned.
+    Success,
+    /// Any other way.
+    Other,
+}
+
+/// A result that was recorded; a success ends the failures of its kind before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// When.
+    pub at: Time,
+    /// The kind of result: the seed's `result_key`.
+    pub kind: String,
+    /// Who made it: the seed's `subagent`.
+    pub agent: String,
+    /// What is wrong with it.
+    pub issue: Issue,
+}
+
+/// How failures age, and how often something is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ageing {
+    /// The days for which a failure counts.
+    pub days: u32,
+    /// The most failures that count, the newest first.
+    pub records: u32,
+    /// How often a failed result is asked for again with recovery steps.
+    pub retries: u32,
+}
+
+/// Seven days, 50 records, two retries.
+impl Default for Ageing {
+    fn default() -> Self {
+        Self { days: 7, records: 50, retries: 2 }
+    }
+}
+
+/// What shapes a profile, in the seed's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct Signals {
+    /// Whether this round has to be repaired.
+    pub needs_retry: bool,
+    /// The risks of this round, distinct.
+    pub risk_tags: Vec<String>,
+    /// The failures within the window.
+    pub recent_failure_count: u64,
+    /// Who was involved in the last ones: at most three, distinct, newest first.
+    pub last_failure_subagents: Vec<String>,
+    /// Whether answers should be short.
+    pub time_sensitive: bool,
+    /// Whether compliance has to be considered.
+    pub compliance_required: bool,
+    /// The format that is wanted.
+    pub preferred_format: Option<Format>,
+}
+
+/// What the caller wishes, whatever happened before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wishes {
+    /// Short answers.
+    pub time_sensitive: bool,
+    /// Compliance considered.
+    pub compliance_required: bool,
+    /// A format.
+    pub preferred_format: Option<Format>,
+}
+
+/// What a prompt shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Profile {
+    /// What to do.
+    pub instructions: Vec<String>,
+    /// What not to do.
+    pub constraints: Vec<String>,
+    /// How something looks.
+    pub examples: Vec<String>,
+}
+
+/// A profile with what it was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adapted {
+    /// It.
+    pub profile: Profile,
+    /// The signals that shaped it.
+    pub signals: Signals,
+    /// The rules that added something, in order.
+    pub rules: Vec<Rule>,
+    /// What was not taken as it was, in our words: names outside the registry, failures that are too
+    /// old, retries beyond the cap.
+    pub notes: Vec<String>,
+}
+
+/// A rule of the profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Always.
+    Baseline,
+    /// There were failures.
+    Failures,
+    /// There are risks.
+    Risks,
+    /// Something has to be repaired.
+    Retry,
+    /// There is little time.
+    Time,
+    /// There are rules to comply with.
+    Compliance,
+    /// A format is wanted.
+    Format,
+}
+
+impl Profile {
+    /// Whether it says nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.instructions.is_empty() && self.constraints.is_empty() && self.examples.is_empty()
+    }
+
+    /// The text of the section that a prompt shows; empty for an empty profile.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let lists =
+            [("Instructions", &self.instructions), ("Constraints", &self.constraints), ("Examples", &self.examples)];
+        let mut out = String::new();
+        for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            out.push_str(if out.is_empty() { "How to answer:\n\n" } else { "\n" });
+            out.push_str(title);
+            out.push_str(":\n");
+            for line in lines {
+                out.push_str("- ");
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+impl Rule {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Failures => "failures",
+            Self::Risks => "risks",
+            Self::Retry => "retry",
+            Self::Time => "time",
+            Self::Compliance => "compliance",
+            Self::Format => "format",
+        }
+    }
+}
+
+/// The example on the concepts page runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/adaptation.md")]
+struct Page;
+
+#[cfg(test)]
+mod tests;

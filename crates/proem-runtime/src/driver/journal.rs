@@ -1,0 +1,61 @@
+//! Who is told what a run is about to do, before it does it.
+
+use std::future::Future;
+
+use proem_engine::Error;
+use proem_engine::run::{Effect, EffectId, Event, Question, Time};
+use serde_json::Value as Json;
+
+/// What a run pauses for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pausing<'q> {
+    /// A person's answers to these.
+    Asks(&'q [Question]),
+    /// A time.
+    Waits {
+        /// When it goes on.
+        until: Time,
+    },
+}
+
+/// Writes down how far a run is. An error ends the drive before anything of it is performed.
+///
+/// The state is made only if it is asked for, since making it takes time.
+pub trait Journal {
+    /// The run took an event.
+    fn stepped(&self, event: &Event);
+
+    /// It is about to have these effects performed, from this state.
+    fn intends(
+        &self,
+        state: &dyn Fn() -> Result<Json, Error>,
+        effects: &[(EffectId, Effect)],
+    ) -> impl Future<Output = Result<(), Error>>;
+
+    /// It asks, or waits, in this state.
+    fn pauses(
+        &self,
+        state: &dyn Fn() -> Result<Json, Error>,
+        pausing: Pausing<'_>,
+    ) -> impl Future<Output = Result<(), Error>>;
+}
+
+/// Writes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unwritten;
+
+impl Journal for Unwritten {
+    fn stepped(&self, _event: &Event) {}
+
+    async fn intends(
+        &self,
+        _state: &dyn Fn() -> Result<Json, Error>,
+        _effects: &[(EffectId, Effect)],
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn pauses(&self, _state: &dyn Fn() -> Result<Json, Error>, _pausing: Pausing<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! One run that is kept.
+//!
+//! Invariants: what stands in one transaction is complete of itself — a run's line comes with or before
+//! everything that refers to it; an attempt that was booked is settled, by us or when this process is
+//! gone; a store that fails after something was sent takes no answer from anybody.
+
+mod clean;
+mod passing;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proem_engine::ErrorKind;
+use proem_engine::ledger::{Cap, Priced};
+use proem_engine::profile::Profile;
+use proem_engine::report::Report;
+use proem_engine::run::{Effect, EffectId, Event, Time};
+use proem_llm::caller::wall_clock;
+use proem_llm::secret::Secret;
+use proem_store::record::{
+    Actor, Content, Evaluation, Finish, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Snapshot,
+};
+use proem_store::{Pause, Store};
+use serde_json::Value as Json;
+
+use self::clean::Cleaner;
+use self::passing::Pass;
+use self::rows::{Asked, Common};
+use super::resume::State;
+use super::sealed::{Binding, SealKey, seal};
+use crate::driver::{Journal, Pausing};
+
+/// How much of a run is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// Everything.
+    Content,
+    /// Hashes, counts and times, and no text: such a run can't be shown in full, replayed or resumed.
+    Hashes,
+}
+
+/// The ledger's part of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// What may not be exceeded; empty if no budget is configured.
+    pub caps: Vec<Cap>,
+    /// Whether the model's price is known.
+    pub priced: Priced,
+}
+
+/// What all runs of a command have in common.
+#[derive(Debug)]
+pub struct Kept<'k> {
+    /// The store.
+    pub store: &'k Store,
+    /// Seals states.
+    pub seal: &'k SealKey,
+    /// How much is kept.
+    pub keeping: Keeping,
+    /// The ledger.
+    pub ledger: &'k Ledger,
+    /// Credentials that must not be written.
+    pub secrets: &'k [Secret],
+    /// Whose runs they are.
+    pub project: &'k Project,
+    /// Who started them.
+    pub actor: &'k Actor,
+}
+
+/// A run as it starts.
+#[derive(Debug, Clone)]
+pub struct Start<'s> {
+    /// Its id, or the fork's.
+    pub id: RunId,
+    /// The run that it is a fork of.
+    pub parent: Option<RunId>,
+    /// `prompt`, `assemble` or an agent's name.
+    pub kind: &'s str,
+    /// The prompt.
+    pub prompt: &'s proem_engine::assembly::PromptId,
+    /// What was asked for, such as `small`.
+    pub role: &'s str,
+    /// The model that stands behind it.
+    pub model: &'s str,
+    /// The endpoint; empty where none is asked.
+    pub endpoint: &'s str,
+    /// The line of a batch.
+    pub line: Option<u32>,
+    /// Everything that its request can be made anew from, by name.
+    pub files: &'s BTreeMap<String, String>,
+    /// Its inputs.
+    pub inputs: &'s Json,
+    /// Everything else that it was started with.
+    pub settings: &'s Json,
+    /// The hash of the rules that it is held to.
+    pub policy: &'s str,
+    /// The profile that its prompt shows.
+    pub profile: Option<&'s Profile>,
+    /// The account of its first request.
+    pub report: &'s Report,
+    /// The tokens of the prompt that lists everything.
+    pub monolithic_tokens: Option<u64>,
+    /// How many events it has taken before, if it is resumed.
+    pub steps: u32,
+}
+
+/// One run that is kept: the driver's journal and the caller's gate.
+///
+/// What the driver says is held until the first attempt of a call passes the gate; then all of it is
+/// written with the attempt's booking, in one transaction.
+#[derive(Debug)]
+pub struct Recording<'k> {
+    kept: &'k Kept<'k>,
+    id: RunId,
+    closure: String,
+    policy: String,
+    resumed: bool,
+    cleaner: Cleaner<'k>,
+    common: Common,
+    held: Mutex<Held>,
+}
+
+/// What is not written yet, and what of the run is.
+#[derive(Debug)]
+struct Held {
+    begins: Option<Box<NewRun>>,
+    steps: Vec<NewStep>,
+    /// The next event's place.
+    next: u32,
+    snapshot: Option<Snapshot>,
+    /// Calls that are written.
+    called: BTreeSet<EffectId>,
+    /// Attempts that are at the gate or behind it.
+    passes: BTreeMap<(EffectId, u32), Pass>,
+    /// How many attempts of each call an earlier process has made.
+    earlier: Option<BTreeMap<EffectId, u32>>,
+    asked: Asked,
+    unrecorded: Option<String>,
+    trouble: Option<String>,
+}
+
+impl<'k> Recording<'k> {
+    /// A recording of a run; nothing is written yet.
+    #[must_use]
+    pub fn new(kept: &'k Kept<'k>, start: &Start<'_>) -> Self {
+        let cleaner = Cleaner::new(kept.secrets, kept.keeping);
+        let common = Common { report: cleaner.serialised(start.report), monolithic_tokens: start.monolithic_tokens };
+        let begins = Some(Box::new(rows::run(kept, start, &cleaner)));
+        Self {
+            kept,
+            id: start.id.clone(),
+            closure: start.prompt.closure.clone(),
+            policy: start.policy.to_owned(),
+            resumed: start.steps > 0,
+            cleaner,
+            common,
+            held: Mutex::new(Held {
+                begins,
+                steps: Vec::new(),
+                next: start.steps,
+                snapshot: None,
+                called: BTreeSet::new(),
+                passes: BTreeMap::new(),
+                earlier: None,
+                asked: Asked::Nothing,
+                unrecorded: None,
+                trouble: None,
+            }),
+        }
+    }
+
+    /// The run's id.
+    #[must_use]
+    pub const fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Writes the run's end.
+    pub async fn finish(&self, ended: End) {
+        if self.unrecorded().is_some() {
+            return;
+        }
+        let (begins, steps, asked) = {
+            let mut held = self.held();
+            (held.begins.take(), std::mem::take(&mut held.steps), held.asked)
+        };
+        let End { at, outcome, numbers, evaluation } = ended;
+        let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
+        let finish = Finish {
+            run: self.id.clone(),
+            at,
+            begins,
+            steps,
+            outcome: how,
+            because,
+            value,
+            calls: rows::read(&outcome, &self.cleaner),
+            assembly: None,
+            numbers,
+            evaluation,
+            not_replayable: self.cleaner.missing(),
+        };
+        if let Err(error) = self.kept.store.finish(finish).await {
+            self.remember(&error.to_string());
+        }
+    }
+
+    /// Why nothing of the run is written, in our words: the store failed before anything was sent, and
+    /// no budget asks for records.
+    #[must_use]
+    pub fn unrecorded(&self) -> Option<String> {
+        self.held().unrecorded.clone()
+    }
+
+    /// What could not be written, in our words, unless nothing of the run is: the user gets the answer
+    /// all the same, and must know.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.held().trouble.clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // A panic elsewhere can't have left half a change: each is one assignment.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the first trouble: what follows from it says less.
+    fn remember(&self, why: &str) {
+        let mut held = self.held();
+        let what = match held.asked {
+            Asked::Nothing => "the run",
+            Asked::Something => "what came back",
+        };
+        held.trouble.get_or_insert_with(|| format!("{what} could not be recorded: {why}"));
+    }
+
+    /// The state, sealed; nothing where a run is not to be resumed.
+    fn sealed(&self, state: &State, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
+        if self.kept.keeping == Keeping::Hashes {
+            return Ok(None);
+        }
+        let written = serde_json::to_vec(state).map_err(|error| unwritable(&error))?;
+        let binding = Binding {
+            project: &self.kept.project.0,
+            run: &self.id.0,
+            step,
+            definition: &self.closure,
+            policy: &self.policy,
+        };
+        let sealed = seal(self.kept.seal, &binding, &written).map_err(|error| unwritable(&error))?;
+        Ok(Some(Snapshot { step, at: wall_clock(), sealed: sealed.0 }))
+    }
+}
+
+/// A state that can't be written down.
+fn unwritable(error: &dyn std::error::Error) -> proem_engine::Error {
+    proem_engine::Error::new(ErrorKind::Render, format!("the run's state can't be written down: {error}"))
+}
+
+/// How a run ended, for its record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// How: outcome, value, repairs and problems of each call are read off it.
+    pub outcome: proem_engine::run::Outcome,
+    /// Sums and counts.
+    pub numbers: Numbers,
+    /// How good it was.
+    pub evaluation: Option<Evaluation>,
+}
+
+impl Journal for Recording<'_> {
+    fn stepped(&self, event: &Event) {
+        let content = self.cleaner.serialised(event);
+        let mut held = self.held();
+        let step = held.next;
+        held.next = step.saturating_add(1);
+        held.steps.push(NewStep { step, at: event.now, event: content });
+    }
+
+    async fn intends(
+        &self,
+        state: &dyn Fn() -> Result<Json, proem_engine::Error>,
+        effects: &[(EffectId, Effect)],
+    ) -> Result<(), proem_engine::Error> {
+        let step = self.held().next;
+        if self.kept.keeping == Keeping::Content {
+            let state = State { machine: state()?, effects: effects.to_vec(), ..State::default() };
+            let snapshot = self.sealed(&state, step)?;
+            self.held().snapshot = snapshot;
+        }
+        Ok(())
+    }
+
+    async fn pauses(
+        &self,
+        state: &dyn Fn() -> Result<Json, proem_engine::Error>,
+        pausing: Pausing<'_>,
+    ) -> Result<(), proem_engine::Error> {
+        let (questions, until) = match pausing {
+            Pausing::Asks(questions) => (questions.to_vec(), None),
+            Pausing::Waits { .. } if self.unrecorded().is_some() => return Ok(()),
+            Pausing::Waits { until } => (Vec::new(), Some(until)),
+        };
+        let asked = questions.iter().map(|question| self.cleaner.text(&question.text)).collect();
+        let step = self.held().next;
+        let state = State { machine: state()?, effects: Vec::new(), questions, until };
+        let Some(snapshot) = self.sealed(&state, step)? else { return Ok(()) };
+        let (begins, steps) = {
+            let held = self.held();
+            (held.begins.clone(), held.steps.clone())
+        };
+        let pause = Pause { run: self.id.clone(), begins, steps, snapshot, questions: asked };
+        match self.kept.store.pause(pause).await {
+            Ok(()) => self.written(step),
+            // A run that goes on in this process needs no state to go on from.
+            Err(error) if until.is_some() => self.remember(&error.to_string()),
+            Err(error) => {
+                let why = format!("the run asks something and can't be kept until it is answered: {error}");
+                return Err(proem_engine::Error::new(ErrorKind::Render, why));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recording<'_> {
+    /// Lets go of what is written: the run's line, and events before `step`.
+    fn written(&self, step: u32) {
+        let mut held = self.held();
+        held.begins = None;
+        held.steps.retain(|kept| kept.step >= step);
+        held.snapshot.take_if(|snapshot| snapshot.step <= step);
+    }
+}
+
+/// A run's end as it would be recorded: how, why without a value of a model's, and the value.
+pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome, Option<Json>, Option<Content>) {
+    rows::ended(outcome, Asked::Something, &Cleaner::new(&[], Keeping::Content))
+}
+
+/// What `Finish` is made of, so that an assembly without a call is kept too; [`Store::finish`] writes
+/// it.
+#[must_use]
+pub fn assembled(
+    kept: &Kept<'_>,
+    start: &Start<'_>,
+    assembly: &proem_engine::assembly::Assembly,
+    numbers: Numbers,
+) -> Option<Finish> {
+    let cleaner = Cleaner::new(kept.secrets, kept.keeping);
+    let common = Common { report: cleaner.serialised(start.report), monolithic_tokens: start.monolithic_tokens };
+    let mut made = rows::assembly(assembly, None, &common, &cleaner);
+    made.counter = start.report.counter.name.clone();
+    // What the texts held is known by now.
+    let begins = Box::new(rows::run(kept, start, &cleaner));
+    Some(Finish {
+        run: start.id.clone(),
+        at: wall_clock(),
+        begins: Some(begins),
+        steps: Vec::new(),
+        outcome: RunOutcome::Assembled,
+        because: None,
+        value: None,
+        calls: Vec::new(),
+        assembly: Some(Box::new(made)),
+        numbers,
+        evaluation: None,
+        not_replayable: cleaner.missing(),
+    })
+}

@@ -1,0 +1,172 @@
+//! What may be written of a text: no credential, and under [`Keeping::Hashes`] nothing but its hash.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proem_llm::secret::{Finder, Secret};
+use proem_store::record::Content;
+use proem_text::json;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::Keeping;
+
+/// Takes out of texts what must not be written.
+#[derive(Debug)]
+pub(super) struct Cleaner<'s> {
+    finder: Finder<'s>,
+    keeping: Keeping,
+    redacted: AtomicBool,
+}
+
+impl<'s> Cleaner<'s> {
+    pub(super) fn new(secrets: &'s [Secret], keeping: Keeping) -> Self {
+        Self { finder: Finder::new(secrets), keeping, redacted: AtomicBool::new(false) }
+    }
+
+    /// Why the run can't be replayed, as far as its texts go.
+    pub(super) fn missing(&self) -> Option<String> {
+        match self.keeping {
+            Keeping::Hashes => Some("only hashes are kept of its texts (`records.keep`)".to_owned()),
+            Keeping::Content if self.redacted.load(Ordering::Relaxed) => {
+                Some("a credential stood in it and was taken out".to_owned())
+            }
+            Keeping::Content => None,
+        }
+    }
+
+    /// A text without credentials.
+    pub(super) fn text(&self, text: &str) -> String {
+        match self.finder.redact(text) {
+            Some(clean) => {
+                self.redacted.store(true, Ordering::Relaxed);
+                clean
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    /// A value without credentials in its texts and keys.
+    pub(super) fn json(&self, value: Json) -> Json {
+        if self.finder.find(json::compact(&value).as_bytes()).is_none() {
+            return value;
+        }
+        let clean = self.within(value);
+        match self.finder.redact(&json::compact(&clean)) {
+            None => clean,
+            // One that only the text of the whole shows.
+            Some(_) => Json::String(Self::MARKER.to_owned()),
+        }
+    }
+
+    const MARKER: &'static str = "[redacted]";
+
+    fn within(&self, value: Json) -> Json {
+        match value {
+            Json::String(text) => Json::String(self.text(&text)),
+            Json::Array(items) => items.into_iter().map(|item| self.within(item)).collect(),
+            Json::Object(fields) => {
+                fields.into_iter().map(|(key, value)| (self.text(&key), self.within(value))).collect()
+            }
+            other => other,
+        }
+    }
+
+    /// A text as it is kept.
+    pub(super) fn content(&self, text: &str) -> Content {
+        self.kept(Content::new(self.text(text)))
+    }
+
+    /// A value as it is kept: canonical JSON.
+    pub(super) fn json_content(&self, value: Json) -> Content {
+        self.kept(Content::new(json::compact(&self.json(value))))
+    }
+
+    /// The same for what can be written as JSON; a text of ours stands for what can't.
+    pub(super) fn serialised(&self, value: &impl Serialize) -> Content {
+        self.json_content(written(value))
+    }
+
+    /// A value that is kept beside texts: nothing where only hashes are.
+    pub(super) fn inline(&self, value: Json) -> Json {
+        match self.keeping {
+            Keeping::Content => self.json(value),
+            Keeping::Hashes => Json::Null,
+        }
+    }
+
+    pub(super) const fn keeping(&self) -> Keeping {
+        self.keeping
+    }
+
+    fn kept(&self, content: Content) -> Content {
+        match self.keeping {
+            Keeping::Content => content,
+            Keeping::Hashes => content.forgotten(),
+        }
+    }
+}
+
+/// A value as JSON; what can't be written says so, which is a bug of its type.
+pub(super) fn written(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_else(|error| Json::String(format!("not written: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_llm::secret::find;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const KEY: &str = "sk-0123456789\"abcdef";
+
+    fn secrets() -> Vec<Secret> {
+        vec![Secret::new("KEY", KEY)]
+    }
+
+    #[test]
+    fn values_stay_values() {
+        let secrets = secrets();
+        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let clean = cleaner.json(json!({"a": [1, format!("x{KEY}")], (KEY): true}));
+        assert_eq!(clean, json!({"a": [1, "x[redacted:KEY]"], "[redacted:KEY]": true}));
+        assert_eq!(cleaner.missing().as_deref(), Some("a credential stood in it and was taken out"));
+    }
+
+    #[test]
+    fn what_holds_none_stays_as_it_is() {
+        let secrets = secrets();
+        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let value = json!({"a": [1, "sk-0123456789"]});
+        assert_eq!(cleaner.json(value.clone()), value);
+        assert_eq!(cleaner.content("text"), Content::new("text"));
+        assert_eq!(cleaner.missing(), None);
+    }
+
+    #[test]
+    fn hashes_are_all_that_is_left() {
+        let cleaner = Cleaner::new(&[], Keeping::Hashes);
+        assert_eq!(cleaner.content("text"), Content::new("text").forgotten());
+        assert_eq!(cleaner.inline(json!({"a": "text"})), Json::Null);
+        assert!(cleaner.missing().is_some_and(|why| why.contains("only hashes")));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_kept_holds_a_credential(
+            key in "[ -~]{16,40}", before in ".{0,20}", after in ".{0,20}", at in 0usize..3,
+        ) {
+            let text = format!("{before}{key}{after}");
+            let value = match at {
+                0 => json!([{ "a": text }]),
+                1 => json!({ text: "a" }),
+                _ => json!({ "a": json!({"b": text}).to_string() }),
+            };
+            let secrets = [Secret::new("KEY", key)];
+            let cleaner = Cleaner::new(&secrets, Keeping::Content);
+            let bytes = cleaner.json_content(value).bytes.unwrap();
+            prop_assert!(find(&secrets, &bytes).is_none());
+            prop_assert!(cleaner.missing().is_some());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The gate of a recorded run: booked before it is sent, settled after.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::ledger::{Bound, Refusal, bound};
+use proem_engine::run::EffectId;
+use proem_llm::caller::gate::{Attempt, Gate, Last, Left, Passing};
+use proem_llm::caller::wall_clock;
+use proem_store::record::{Intent, NewAttempt, NewCall, Settlement, Used};
+use proem_store::{Booked, Error, failpoint};
+
+use super::{Asked, Recording, rows};
+
+/// How long it is waited for others' settlements before the booking is tried again: at first, and at
+/// most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// What became of a booking. It goes on when nobody waits for it any more, so that who is cancelled
+/// meanwhile can still settle it.
+type Booking = Shared<BoxFuture<'static, Result<Booked, Unwritten>>>;
+
+/// Why a booking was not written.
+#[derive(Debug, Clone)]
+enum Unwritten {
+    /// The store can't be used.
+    Unusable(String),
+    /// The run is another process's by now, or what is recorded contradicts it: it must not go on.
+    Contradicted(String),
+}
+
+impl From<Error> for Unwritten {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Conflict(why) => Self::Contradicted(why),
+            other => Self::Unusable(other.to_string()),
+        }
+    }
+}
+
+/// An attempt at the gate.
+#[derive(Debug, Clone)]
+pub(super) struct Pass {
+    booking: Booking,
+    stands: Stands,
+}
+
+/// Where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// Nothing was sent.
+    Before,
+    /// Something may have been.
+    Behind,
+}
+
+impl Gate for Recording<'_> {
+    fn enter<'g>(&'g self, attempt: &'g Attempt<'_>) -> Passing<'g, Result<(), Failure>> {
+        Box::pin(self.pass(attempt))
+    }
+
+    fn leave<'g>(&'g self, attempt: &'g Attempt<'_>, left: Left<'g>) -> Passing<'g, ()> {
+        Box::pin(self.part(attempt, left))
+    }
+}
+
+const fn key(attempt: &Attempt<'_>) -> (EffectId, u32) {
+    (EffectId(attempt.slot.effect), attempt.number)
+}
+
+impl Recording<'_> {
+    async fn pass(&self, attempt: &Attempt<'_>) -> Result<(), Failure> {
+        if self.unrecorded().is_some() {
+            return Ok(());
+        }
+        let intent = match self.intent(attempt).await {
+            Ok(intent) => intent?,
+            Err(error) => return self.without(error.into()),
+        };
+        let mut pause = PAUSES.0;
+        loop {
+            let booking = self.book(key(attempt), intent.clone());
+            match booking.await {
+                Ok(Booked::Yes(_)) => {
+                    self.recorded(attempt, &intent);
+                    failpoint::pass("before-call");
+                    return Ok(());
+                }
+                Ok(Booked::No(refusal)) => {
+                    self.held().passes.remove(&key(attempt));
+                    self.recorded(attempt, &intent);
+                    return Err(refused(&refusal));
+                }
+                Ok(Booked::Wait(_)) => {
+                    self.held().passes.remove(&key(attempt));
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(PAUSES.1);
+                }
+                Err(why) => {
+                    self.held().passes.remove(&key(attempt));
+                    return self.without(why);
+                }
+            }
+        }
+    }
+
+    /// Begins to book an attempt.
+    fn book(&self, key: (EffectId, u32), intent: Intent) -> Booking {
+        let store = self.kept.store.clone();
+        let task = tokio::spawn(async move { store.intend(intent).await });
+        let booked = task.map(|ended| match ended {
+            Ok(booked) => booked.map_err(Unwritten::from),
+            Err(error) => Err(Unwritten::Unusable(format!("the booking broke off: {error}"))),
+        });
+        let booking = booked.boxed().shared();
+        self.held().passes.insert(key, Pass { booking: booking.clone(), stands: Stands::Before });
+        booking
+    }
+
+    /// The attempt's intent is written; if it is still at the gate, it is behind it.
+    fn recorded(&self, attempt: &Attempt<'_>, intent: &Intent) {
+        let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
+        let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
+        self.written(taken.max(state).unwrap_or(0));
+        let mut held = self.held();
+        held.called.insert(EffectId(attempt.slot.effect));
+        if let Some(pass) = held.passes.get_mut(&key(attempt)) {
+            pass.stands = Stands::Behind;
+            held.asked = Asked::Something;
+        }
+    }
+
+    /// An attempt that can't be written: without a budget it is made all the same.
+    fn without(&self, unwritten: Unwritten) -> Result<(), Failure> {
+        let why = match unwritten {
+            Unwritten::Contradicted(why) => return Err(Failure::new(FailureKind::NotBooked, why)),
+            Unwritten::Unusable(why) => why,
+        };
+        if !self.kept.ledger.caps.is_empty() {
+            let message = format!("the call can't be booked, and a budget is configured: {why}");
+            return Err(Failure::new(FailureKind::NotBooked, message));
+        }
+        let asked = self.held().asked;
+        match asked {
+            Asked::Nothing => self.held().unrecorded = Some(format!("the run is not recorded: {why}")),
+            Asked::Something => self.remember(&why),
+        }
+        Ok(())
+    }
+
+    /// What is written before an attempt; a failure if it can't be booked whatever is in the store.
+    async fn intent(&self, attempt: &Attempt<'_>) -> Result<Result<Intent, Failure>, Error> {
+        let effect = EffectId(attempt.slot.effect);
+        let number = attempt.number.saturating_add(self.earlier(effect).await?);
+        let body = rows::body(attempt);
+        let caps = self.kept.ledger.caps.clone();
+        let bound = match bound(body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
+            Some(bound) => bound,
+            None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },
+            None => return Ok(Err(refused(&Refusal::NoBound))),
+        };
+        let known = self.held().called.contains(&effect);
+        let call: Option<Box<NewCall>> =
+            (!known).then(|| Box::new(rows::call(attempt, &body, &self.common, &self.cleaner)));
+        let held = self.held();
+        Ok(Ok(Intent {
+            run: self.id.clone(),
+            begins: held.begins.clone(),
+            steps: held.steps.clone(),
+            snapshot: held.snapshot.clone(),
+            call,
+            attempt: NewAttempt { effect, attempt: number, at: wall_clock(), bound, caps },
+        }))
+    }
+
+    /// How many attempts of a call were made before this process took the run over.
+    async fn earlier(&self, effect: EffectId) -> Result<u32, Error> {
+        if !self.resumed {
+            return Ok(0);
+        }
+        if let Some(earlier) = &self.held().earlier {
+            return Ok(earlier.get(&effect).copied().unwrap_or(0));
+        }
+        let earlier: BTreeMap<EffectId, u32> = match self.kept.store.run(&self.id).await {
+            Ok(detail) => {
+                let next = |call: &proem_store::query::CallRow| {
+                    call.attempts.iter().map(|attempt| attempt.attempt.saturating_add(1)).max().unwrap_or(0)
+                };
+                detail.calls.iter().map(|call| (call.effect, next(call))).collect()
+            }
+            // A fork has a life of its own.
+            Err(Error::NotFound(_)) => BTreeMap::new(),
+            Err(error) => return Err(error),
+        };
+        let count = earlier.get(&effect).copied().unwrap_or(0);
+        self.held().earlier = Some(earlier);
+        Ok(count)
+    }
+
+    async fn part(&self, attempt: &Attempt<'_>, left: Left<'_>) {
+        let Some(Pass { booking, stands }) = self.held().passes.remove(&key(attempt)) else { return };
+        if stands == Stands::Behind {
+            failpoint::pass("after-call");
+        }
+        let Ok(Booked::Yes(id)) = booking.await else { return };
+        let used = match stands {
+            Stands::Before => Used::Nothing,
+            Stands::Behind => rows::used(attempt, &left, self.kept.ledger.priced),
+        };
+        let settlement = Settlement {
+            attempt: id,
+            at: wall_clock(),
+            used,
+            status: left.sent.status,
+            failed: left.sent.failed,
+            bytes: u64::try_from(left.sent.bytes).unwrap_or(u64::MAX),
+            took_ms: millis(left.sent.took),
+            waited_ms: millis(left.sent.waited),
+            result: (left.last == Last::Yes).then(|| rows::result(left.result, &self.cleaner)),
+        };
+        if let Err(error) = self.kept.store.settle(settlement).await {
+            self.remember(&error.to_string());
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    Failure::new(FailureKind::NotBooked, refusal.in_words())
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

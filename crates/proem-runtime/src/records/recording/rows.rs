@@ -1,0 +1,231 @@
+//! The lines of a run, made of what the caller and the driver know.
+
+use std::collections::BTreeMap;
+
+use proem_engine::assembly::Assembly;
+use proem_engine::cache::CachePlan;
+use proem_engine::call::{Answering, Choice, Failure, Response, cost};
+use proem_engine::ledger::Priced;
+use proem_engine::providers::Model;
+use proem_engine::run::{EffectId, Ended, Outcome};
+use proem_llm::caller::gate::{Attempt, Left};
+use proem_store::body::fold;
+use proem_store::record::{
+    CallResult, CallState, Content, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome, SectionRow, Used,
+};
+use proem_text::{Sources, json};
+use serde_json::{Value as Json, json};
+
+use super::clean::{Cleaner, written};
+use super::{Keeping, Kept, Start};
+
+/// A run's line.
+pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
+    let file = |(name, text): (&String, &String)| (name.clone(), cleaner.content(text));
+    let files: BTreeMap<String, Content> = start.files.iter().map(file).collect();
+    let inputs = cleaner.json_content(start.inputs.clone());
+    let settings = cleaner.inline(start.settings.clone());
+    let profile = start.profile.filter(|_| cleaner.keeping() == Keeping::Content).cloned();
+    NewRun {
+        id: start.id.clone(),
+        project: kept.project.clone(),
+        actor: kept.actor.clone(),
+        kind: start.kind.to_owned(),
+        parent: start.parent.clone(),
+        prompt: start.prompt.clone(),
+        role: start.role.to_owned(),
+        model: start.model.to_owned(),
+        endpoint: start.endpoint.to_owned(),
+        line: start.line,
+        started: proem_llm::caller::wall_clock(),
+        files,
+        inputs,
+        settings,
+        profile,
+        replayable: cleaner.missing().map_or(Replayable::Yes, Replayable::No),
+    }
+}
+
+/// What a run's calls have in common.
+#[derive(Debug)]
+pub(super) struct Common {
+    /// The account of its first request.
+    pub(super) report: Content,
+    /// The tokens of the prompt that lists everything.
+    pub(super) monolithic_tokens: Option<u64>,
+}
+
+/// A call's line, with what was assembled for it; `body` is the request's bytes.
+pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: &Cleaner<'_>) -> NewCall {
+    let assembly = assembly(&attempt.request.assembly, Some((attempt.plan, attempt.model)), common, cleaner);
+    let (pieces, texts) = match cleaner.keeping() {
+        Keeping::Hashes => (Json::Null, Vec::new()),
+        Keeping::Content => {
+            let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
+            let folded = fold(&cleaner.json(attempt.wire.body.clone()), &sections);
+            (folded.pieces, folded.texts)
+        }
+    };
+    NewCall {
+        effect: EffectId(attempt.slot.effect),
+        model: attempt.model.name.clone(),
+        endpoint: attempt.endpoint.name.clone(),
+        tool: tool(&attempt.request.answer),
+        body: Content::new(body).hash,
+        pieces,
+        texts,
+        assembly,
+        dropped: cleaner.inline(dropped(attempt)),
+    }
+}
+
+/// A text and its hash.
+fn addressed(content: &Content) -> (&str, &str) {
+    let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    (text.unwrap_or_default(), &content.hash)
+}
+
+fn tool(answer: &Answering) -> Option<String> {
+    match answer {
+        Answering::Value { tool } => Some(tool.name.clone()),
+        Answering::Tools { choice: Choice::One(name), .. } => Some(name.clone()),
+        Answering::Text | Answering::Tools { .. } => None,
+    }
+}
+
+fn dropped(attempt: &Attempt<'_>) -> Json {
+    attempt.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why.to_string() })).collect()
+}
+
+/// What was assembled; without a plan for what is called nowhere.
+pub(super) fn assembly(
+    assembly: &Assembly,
+    called: Option<(&CachePlan, &Model)>,
+    common: &Common,
+    cleaner: &Cleaner<'_>,
+) -> NewAssembly {
+    let texts: Vec<Content> = assembly.sections.iter().map(|section| cleaner.content(&section.text)).collect();
+    let row = |(index, (section, text)): (usize, (&proem_engine::assembly::Placed, &Content))| SectionRow {
+        name: section.name.clone(),
+        role: section.role.as_str().to_owned(),
+        trust: section.trust.as_str().to_owned(),
+        cache: section.cache.as_str().to_owned(),
+        rank: section.rank.as_str().to_owned(),
+        sources: match section.label.sources() {
+            Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
+            Sources::Many => None,
+        },
+        tokens: count(section.tokens),
+        text: text.hash.clone(),
+        boundary: assembly.boundaries.contains(&index),
+    };
+    let sections = assembly.sections.iter().zip(&texts).enumerate().map(row).collect();
+    let (tokens, stable, counter, plan) = match called {
+        Some((plan, model)) => {
+            (plan.total_tokens, plan.stable_tokens, model.counter().name().to_owned(), written(plan))
+        }
+        None => {
+            let stable = assembly.prefix().iter().fold(0_usize, |sum, section| sum.saturating_add(section.tokens));
+            (assembly.tokens(), stable, String::new(), Json::Null)
+        }
+    };
+    NewAssembly {
+        sections,
+        texts,
+        tokens: count(tokens),
+        stable_tokens: count(stable),
+        monolithic_tokens: common.monolithic_tokens,
+        counter,
+        plan,
+        report: common.report.clone(),
+    }
+}
+
+/// What an attempt that was made has used.
+///
+/// An answer that began and broke is unknown, whatever broke it: what was written by then is paid for.
+pub(super) fn used(attempt: &Attempt<'_>, left: &Left<'_>, priced: Priced) -> Used {
+    match left.result {
+        Err(failure) if failure.kind.is_unsent() && left.sent.status != Some(200) => Used::Nothing,
+        Err(_) => Used::Unknown,
+        Ok(response) => {
+            let usage = &response.usage;
+            let (Some(input), Some(_)) = (usage.input, usage.output) else { return Used::Unknown };
+            let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
+            match (priced, cost(usage, attempt.model)) {
+                (Priced::Free, _) => Used::Reported(usage.clone(), Some(proem_engine::call::NanoDollars(0))),
+                // Counts that contradict each other have no cost, and that is no reason to book none.
+                (Priced::Listed, None) if listed => Used::Unknown,
+                (Priced::Listed, cost) => Used::Reported(usage.clone(), cost),
+            }
+        }
+    }
+}
+
+/// How a call ended.
+pub(super) fn result(result: Result<&Response, &Failure>, cleaner: &Cleaner<'_>) -> CallResult {
+    match result {
+        Ok(response) => {
+            let finish = written(&response.finish);
+            CallResult {
+                state: CallState::Answered,
+                result: cleaner.serialised(response),
+                finish: finish.as_str().map(str::to_owned),
+            }
+        }
+        Err(failure) => CallResult { state: CallState::Failed, result: cleaner.serialised(failure), finish: None },
+    }
+}
+
+/// A run's end: in which way, why without a value of a model's, and the value.
+pub(super) fn ended(
+    outcome: &Outcome,
+    asked: Asked,
+    cleaner: &Cleaner<'_>,
+) -> (RunOutcome, Option<Json>, Option<Content>) {
+    match &outcome.ended {
+        Ended::Answered { value } => {
+            (RunOutcome::Answered, None, Some(cleaner.json_content(proem_guard::show::value(value))))
+        }
+        Ended::FellBack { value, because } => {
+            (RunOutcome::FellBack, Some(written(because)), Some(cleaner.json_content(value.clone())))
+        }
+        Ended::Failed { because } => {
+            let refused = *because == proem_engine::run::Because::Failed(proem_engine::call::FailureKind::NotBooked);
+            let outcome = if refused && asked == Asked::Nothing { RunOutcome::Refused } else { RunOutcome::Failed };
+            (outcome, Some(written(because)), None)
+        }
+    }
+}
+
+/// Whether anything was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nothing was.
+    Nothing,
+    /// Something may have been.
+    Something,
+}
+
+/// What was found out about each call; of answers' problems only the rules where no text is kept.
+pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
+    let problems = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
+        Keeping::Content => cleaner.json(written(&attempt.problems)),
+        Keeping::Hashes => attempt.problems.iter().map(|problem| json!({ "rule": problem.rule })).collect(),
+    };
+    let read = |attempt: &proem_engine::run::Attempt| ReadCall {
+        effect: attempt.effect,
+        repairs: written(&attempt.repairs),
+        problems: problems(attempt),
+    };
+    outcome.attempts.iter().map(read).collect()
+}
+
+fn count(tokens: usize) -> u64 {
+    u64::try_from(tokens).unwrap_or(u64::MAX)
+}
+
+/// The request's bytes, as they are sent.
+pub(super) fn body(attempt: &Attempt<'_>) -> String {
+    json::compact(&attempt.wire.body)
+}

@@ -1,0 +1,353 @@
+//! Runs once more, without sending: from the record alone, to the first difference.
+//!
+//! Invariants: nothing is performed and no gate is passed; the machine sees the recorded events and
+//! nothing else; the first difference ends the replay.
+
+use std::collections::BTreeMap;
+
+use proem_engine::cache::plan_request;
+use proem_engine::call::Request;
+use proem_engine::providers::Model;
+use proem_engine::run::{Effect, EffectId, Event, Machine, Outcome, Performed, Step, What};
+use proem_llm::codec::encode;
+use proem_store::Store;
+use proem_store::body::unfold;
+use proem_store::query::{CallRow, RunDetail, RunState};
+use proem_store::record::{Content, RunOutcome};
+use proem_text::json;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::recording::replayed_end;
+use crate::Error;
+
+/// How many bytes are shown before and after the first one that differs.
+const AROUND: usize = 40;
+
+/// The longest line of forks that is followed back.
+const MOST_PARENTS: usize = 100;
+
+/// Where a replay differs from the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// At which call, from 0; the number of calls for what comes after the last.
+    pub call: u32,
+    /// In what: `section NAME`, `body`, `request`, `event`, `outcome`.
+    pub what: String,
+    /// The first byte that differs, in the section's text, the body, or the value.
+    pub byte: Option<usize>,
+    /// What the record has there, shortened; a JSON string, so that it is safe to look at.
+    pub recorded: String,
+    /// What there is today.
+    pub found: String,
+}
+
+/// What a replay gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    /// How many calls were made anew.
+    pub calls: u32,
+    /// How many bytes of requests are the same.
+    pub bytes: u64,
+    /// The first difference; `None` if there is none.
+    pub difference: Option<Difference>,
+    /// What the run ended with, this time.
+    pub outcome: Option<Outcome>,
+}
+
+/// Feeds a run's recorded events to its machine, and compares every request and the end with the
+/// record, byte for byte. A run that has not ended is replayed as far as it came; a fork with what
+/// its parents did before.
+///
+/// `machine` starts from the first request as it is made today from the recorded inputs, prompt,
+/// profile and settings; `model` is the recorded one.
+///
+/// # Errors
+///
+/// [`Error::Records`] if the record can't be read, [`Error::NotReplayable`] if something of it is
+/// missing or damaged.
+pub async fn replay<M>(store: &Store, detail: &RunDetail, model: &Model, machine: &mut M) -> Result<Replayed, Error>
+where
+    M: Machine<Outcome = Outcome>,
+{
+    let record = Record::of(store, detail).await?;
+    let mut replayed = Replayed { calls: 0, bytes: 0, difference: None, outcome: None };
+    let mut events = record.events.iter().peekable();
+    while let Some(event) = events.next() {
+        let step = match machine.step(event.clone()) {
+            Ok(step) => step,
+            Err(error) => {
+                replayed.differs(Difference {
+                    call: replayed.calls,
+                    what: "event".to_owned(),
+                    byte: None,
+                    recorded: kind(event),
+                    found: json::quote(&error.to_string()),
+                });
+                return Ok(replayed);
+            }
+        };
+        match step {
+            Step::Do(effects) => {
+                for (id, effect) in effects {
+                    let Effect::Call { request } = effect else { continue };
+                    record.compare(&mut replayed, (id, &request), model, events.peek().copied())?;
+                }
+            }
+            Step::Done(outcome) => {
+                let difference = match events.peek() {
+                    None => record.end(&replayed, &outcome, detail),
+                    Some(next) => Some(replayed.at_the_end(kind(next), "the end of the run".to_owned())),
+                };
+                replayed.outcome = Some(outcome);
+                replayed.difference = replayed.difference.or(difference);
+            }
+            Step::Ask(_) | Step::Wait { .. } => {}
+        }
+        if replayed.difference.is_some() || replayed.outcome.is_some() {
+            return Ok(replayed);
+        }
+    }
+    if let RunState::Ended(outcome) = detail.row.state {
+        let difference = replayed.at_the_end(outcome.as_str().to_owned(), "a run that goes on".to_owned());
+        replayed.differs(difference);
+    }
+    Ok(replayed)
+}
+
+impl Replayed {
+    fn differs(&mut self, difference: Difference) {
+        self.difference = Some(difference);
+    }
+
+    fn at_the_end(&self, recorded: String, found: String) -> Difference {
+        Difference { call: self.calls, what: "outcome".to_owned(), byte: None, recorded, found }
+    }
+}
+
+/// The kind of an event: `performed`.
+fn kind(event: &Event) -> String {
+    let what = serde_json::to_value(&event.what).unwrap_or_default();
+    what.get("kind").and_then(Json::as_str).unwrap_or("an event").to_owned()
+}
+
+/// What is recorded of a run and its parents.
+struct Record {
+    run: String,
+    events: Vec<Event>,
+    calls: BTreeMap<EffectId, CallRow>,
+    texts: BTreeMap<String, Vec<u8>>,
+}
+
+impl Record {
+    async fn of(store: &Store, detail: &RunDetail) -> Result<Self, Error> {
+        let mut steps: BTreeMap<u32, String> = BTreeMap::new();
+        let mut calls: BTreeMap<EffectId, CallRow> = BTreeMap::new();
+        let (mut run, mut before) = (detail.clone(), u32::MAX);
+        for _ in 0..MOST_PARENTS {
+            let first = run.steps.iter().map(|(step, ..)| *step).min().unwrap_or(before).min(before);
+            steps.extend(run.steps.into_iter().filter(|(step, ..)| *step < before).map(|(step, _, hash)| (step, hash)));
+            for call in run.calls.into_iter().filter(|call| !call.body.is_empty()) {
+                calls.entry(call.effect).or_insert(call);
+            }
+            match run.row.parent {
+                Some(parent) if first > 0 => run = store.run(&parent).await?,
+                _ => break,
+            }
+            before = first;
+        }
+        let mut hashes: Vec<String> = steps.values().cloned().collect();
+        for call in calls.values() {
+            hashes.extend(call.sections.iter().map(|section| section.text.clone()));
+            texts_of(&call.pieces, &mut hashes);
+        }
+        hashes.sort();
+        hashes.dedup();
+        let texts = store.contents(&hashes).await?;
+        let mut record = Self { run: detail.row.id.short().to_owned(), events: Vec::new(), calls, texts };
+        for (place, (step, hash)) in steps.iter().enumerate() {
+            if u32::try_from(place) != Ok(*step) {
+                return Err(record.missing("an event"));
+            }
+            let bytes = record.texts.get(hash).ok_or_else(|| record.missing("an event"))?;
+            let event =
+                serde_json::from_slice(bytes).map_err(|_| record.missing("an event in a form that is known"))?;
+            record.events.push(event);
+        }
+        Ok(record)
+    }
+
+    fn missing(&self, what: &str) -> Error {
+        Error::NotReplayable { run: self.run.clone(), why: format!("{what} is missing from its record") }
+    }
+
+    fn text(&self, hash: &str) -> Option<String> {
+        self.texts.get(hash).and_then(|bytes| String::from_utf8(bytes.clone()).ok())
+    }
+
+    /// Compares a request with the recorded one; `next` is what came of it.
+    fn compare(
+        &self,
+        replayed: &mut Replayed,
+        (id, request): (EffectId, &Request),
+        model: &Model,
+        next: Option<&Event>,
+    ) -> Result<(), Error> {
+        let plan = plan_request(request, model, model.counter().as_ref());
+        let encoded = encode(request, model, &plan);
+        let Some(call) = self.calls.get(&id) else {
+            // A call that never came to be sent is in the events alone.
+            if encoded.is_ok() && !was_unsent(id, next) {
+                replayed.differs(Difference {
+                    call: replayed.calls,
+                    what: "request".to_owned(),
+                    byte: None,
+                    recorded: "nothing".to_owned(),
+                    found: format!("a request to {}", model.name),
+                });
+            }
+            return Ok(());
+        };
+        let body = unfold(&call.pieces, &|hash| self.text(hash)).ok_or_else(|| self.missing("a text of a request"))?;
+        let recorded = json::compact(&body);
+        if Content::new(recorded.as_str()).hash != call.body {
+            return Err(Error::NotReplayable {
+                run: self.run.clone(),
+                why: "the bytes of a request are not those that were sent, by their hash".to_owned(),
+            });
+        }
+        let number = replayed.calls;
+        replayed.calls = number.saturating_add(1);
+        let found = match encoded {
+            Ok(encoded) => json::compact(&encoded.wire.body),
+            Err(error) => {
+                let (recorded, found) = (format!("{} bytes", recorded.len()), json::quote(&error.to_string()));
+                replayed.differs(Difference { call: number, what: "body".to_owned(), byte: None, recorded, found });
+                return Ok(());
+            }
+        };
+        if found == recorded {
+            replayed.bytes = replayed.bytes.saturating_add(u64::try_from(found.len()).unwrap_or(u64::MAX));
+            return Ok(());
+        }
+        let difference = self.section(number, call, request).unwrap_or_else(|| {
+            let (byte, recorded, found) = first_difference(&recorded, &found);
+            Difference { call: number, what: "body".to_owned(), byte: Some(byte), recorded, found }
+        });
+        replayed.differs(difference);
+        Ok(())
+    }
+
+    /// The first section that differs.
+    fn section(&self, number: u32, call: &CallRow, request: &Request) -> Option<Difference> {
+        let (recorded, found) = (&call.sections, &request.assembly.sections);
+        for place in 0..recorded.len().max(found.len()) {
+            let (before, today) = (recorded.get(place), found.get(place));
+            if before.is_some_and(|row| {
+                today.is_some_and(|section| {
+                    row.name == section.name && row.text == Content::new(section.text.as_str()).hash
+                })
+            }) {
+                continue;
+            }
+            let name = before.map(|row| row.name.as_str()).or(today.map(|section| section.name.as_str()));
+            let what = format!("section {}", name.unwrap_or_default());
+            let other = |name: &str| format!("section {name}");
+            return Some(match (before, today) {
+                (Some(row), Some(section)) if row.name == section.name => {
+                    let text = self.text(&row.text).unwrap_or_default();
+                    let (byte, recorded, found) = first_difference(&text, &section.text);
+                    Difference { call: number, what, byte: Some(byte), recorded, found }
+                }
+                (before, today) => Difference {
+                    call: number,
+                    what,
+                    byte: None,
+                    recorded: before.map_or_else(|| "nothing".to_owned(), |row| other(&row.name)),
+                    found: today.map_or_else(|| "nothing".to_owned(), |section| other(&section.name)),
+                },
+            });
+        }
+        None
+    }
+
+    /// Compares the end.
+    fn end(&self, replayed: &Replayed, outcome: &Outcome, detail: &RunDetail) -> Option<Difference> {
+        let RunState::Ended(recorded) = detail.row.state else { return None };
+        let (how, because, value) = replayed_end(outcome);
+        // Whether a failure was one of the budget's is in the record alone.
+        let how = if recorded == RunOutcome::Refused && how == RunOutcome::Failed { recorded } else { how };
+        if how != recorded {
+            return Some(replayed.at_the_end(recorded.as_str().to_owned(), how.as_str().to_owned()));
+        }
+        let words = |because: &Option<Json>| because.as_ref().map_or_else(|| "nothing".to_owned(), json::compact);
+        if because != detail.because {
+            return Some(replayed.at_the_end(words(&detail.because), words(&because)));
+        }
+        let hash = value.as_ref().map(|value| value.hash.clone());
+        if hash == detail.value {
+            return None;
+        }
+        let short = |hash: Option<&String>| {
+            hash.map_or_else(|| "no value".to_owned(), |hash| format!("a value with hash {hash}"))
+        };
+        Some(replayed.at_the_end(short(detail.value.as_ref()), short(hash.as_ref())))
+    }
+}
+
+/// Whether an effect's result is a failure before anything was sent, or the run was given up.
+fn was_unsent(id: EffectId, next: Option<&Event>) -> bool {
+    match next.map(|event| &event.what) {
+        Some(What::Performed { results }) => results.iter().any(|(effect, performed)| {
+            *effect == id && matches!(performed, Performed::Failed { failure } if failure.kind.is_unsent() || failure.kind == proem_engine::call::FailureKind::Cancelled)
+        }),
+        // The record ends here, or the run was given up.
+        None | Some(What::Cancelled { .. }) => true,
+        Some(_) => false,
+    }
+}
+
+/// The hashes in a body's pieces, whatever form they have: every text of 64 hexadecimal digits.
+fn texts_of(pieces: &Json, hashes: &mut Vec<String>) {
+    match pieces {
+        Json::String(text) if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            hashes.push(text.clone());
+        }
+        Json::Array(items) => items.iter().for_each(|item| texts_of(item, hashes)),
+        Json::Object(fields) => fields.values().for_each(|value| texts_of(value, hashes)),
+        _ => {}
+    }
+}
+
+/// The first byte in which two texts differ, with what stands around it in each.
+fn first_difference(recorded: &str, found: &str) -> (usize, String, String) {
+    let same = recorded.bytes().zip(found.bytes()).take_while(|(one, other)| one == other).count();
+    let around = |text: &str| {
+        let from = text.floor_char_boundary(same.saturating_sub(AROUND));
+        let to = text.ceil_char_boundary(same.saturating_add(AROUND).min(text.len()));
+        json::quote(text.get(from..to).unwrap_or_default())
+    };
+    (same, around(recorded), around(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_that_differs() {
+        let check = |recorded: &str, found: &str, expected: (usize, &str, &str)| {
+            let (byte, recorded, found) = first_difference(recorded, found);
+            assert_eq!((byte, recorded.as_str(), found.as_str()), expected);
+        };
+        check("abc", "abd", (2, "\"abc\"", "\"abd\""));
+        check("abc", "ab", (2, "\"abc\"", "\"ab\""));
+        check("", "a", (0, "\"\"", "\"a\""));
+        // In the middle of a character, and far from either end.
+        check("é", "è", (1, "\"é\"", "\"è\""));
+        let (long, other) = (format!("{}x{}", "a".repeat(50), "b".repeat(50)), format!("{}\u{1b}", "a".repeat(50)));
+        let (before, after) = ("a".repeat(40), "b".repeat(39));
+        check(&long, &other, (50, &format!("\"{before}x{after}\""), &format!("\"{before}\\u001b\"")));
+    }
+}

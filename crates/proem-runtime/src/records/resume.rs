@@ -1,0 +1,142 @@
+//! Going on with a run from its latest sealed state.
+//!
+//! Answers that were recorded before the run broke off are not asked for again; what was under way
+//! then is, under a booking of its own.
+
+use std::collections::BTreeMap;
+
+use proem_engine::call::Response;
+use proem_engine::run::{Answer, Effect, EffectId, Performed, Question, Time, What};
+use proem_llm::caller::wall_clock;
+use proem_store::Store;
+use proem_store::query::{RunDetail, RunState};
+use proem_store::record::{CallState, Project, Replayable, RunId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use tokio_util::sync::CancellationToken;
+
+use super::sealed::{Binding, SealKey, Sealed, open};
+use crate::Error;
+use crate::driver::{Onward, Perform};
+
+/// What a snapshot holds: a machine's state with what it waits for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The machine's own state.
+    pub machine: Json,
+    /// Effects that it asked for.
+    pub effects: Vec<(EffectId, Effect)>,
+    /// Questions that it asked.
+    pub questions: Vec<Question>,
+    /// When it goes on, if it waits for a time.
+    pub until: Option<Time>,
+}
+
+/// A run that can go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resumed {
+    /// What is kept of it.
+    pub detail: RunDetail,
+    /// How many events it had taken.
+    pub step: u32,
+    /// Where it stands.
+    pub state: State,
+    /// What is known already of the effects that it waits for.
+    pub known: BTreeMap<EffectId, Performed>,
+}
+
+impl Resumed {
+    /// What the run waits for; `answers` are those to its questions, if it asked any.
+    #[must_use]
+    pub fn onward(&self, answers: Vec<Answer>) -> Onward {
+        match self.state.until {
+            Some(until) => Onward::Until(until),
+            None if !self.state.questions.is_empty() => Onward::Event(What::Answered { answers }),
+            None => Onward::Effects(self.state.effects.clone()),
+        }
+    }
+
+    /// `world`, in which nothing is performed that is known already.
+    #[must_use]
+    pub const fn remembering<'w, W>(&'w self, world: &'w W) -> Remembering<'w, W> {
+        Remembering { known: &self.known, world }
+    }
+}
+
+/// A world in which some effects were performed before.
+#[derive(Debug)]
+pub struct Remembering<'w, W> {
+    known: &'w BTreeMap<EffectId, Performed>,
+    world: &'w W,
+}
+
+impl<W: Perform + Sync> Perform for Remembering<'_, W> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+        match self.known.get(&id) {
+            Some(performed) => performed.clone(),
+            None => self.world.perform(id, effect, stop).await,
+        }
+    }
+}
+
+/// Takes a run over and opens its latest state.
+///
+/// # Errors
+///
+/// [`Error::Records`] if there is no such run, it has ended, its process is alive, or no state of it is
+/// kept; [`Error::NotResumable`] if it is another project's, or its state was not sealed by this
+/// installation for this run, prompt and rules.
+pub async fn resume(
+    store: &Store,
+    seal: &SealKey,
+    project: &Project,
+    run: &RunId,
+    policy: &str,
+) -> Result<Resumed, Error> {
+    let refused = |why: String| Error::NotResumable { run: run.short().to_owned(), why };
+    let detail = store.run(run).await?;
+    if detail.row.project != *project {
+        return Err(refused(format!("it belongs to the project `{}`; go there", detail.row.project.0)));
+    }
+    if let RunState::Ended(outcome) = detail.row.state {
+        return Err(refused(format!("it has ended ({}); start it anew", outcome.as_str())));
+    }
+    let snapshot = store.take_over(run, wall_clock()).await?;
+    let binding = Binding {
+        project: &project.0,
+        run: &run.0,
+        step: snapshot.step,
+        definition: &detail.row.prompt.closure,
+        policy,
+    };
+    let unsealed = || {
+        "its state was not sealed by this installation for this run, its prompt and the rules of today; start it anew"
+            .to_owned()
+    };
+    let bytes = open(seal, &binding, &Sealed(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
+    let state: State = serde_json::from_slice(&bytes)
+        .map_err(|error| refused(format!("its state is of another form ({error}); start it anew")))?;
+    let known = known(store, &detail, &state).await?;
+    Ok(Resumed { detail, step: snapshot.step, state, known })
+}
+
+/// The recorded answers to what a state waits for; none of a run of whose texts something was taken
+/// out, since its answers may not be what was answered.
+async fn known(store: &Store, detail: &RunDetail, state: &State) -> Result<BTreeMap<EffectId, Performed>, Error> {
+    let mut known = BTreeMap::new();
+    if detail.replayable != Replayable::Yes {
+        return Ok(known);
+    }
+    for (effect, _) in &state.effects {
+        let answered =
+            |call: &&proem_store::query::CallRow| call.effect == *effect && call.state == CallState::Answered;
+        let Some(hash) = detail.calls.iter().find(answered).and_then(|call| call.result.clone()) else { continue };
+        let contents = store.contents(std::slice::from_ref(&hash)).await?;
+        let Some(response) = contents.get(&hash).and_then(|bytes| serde_json::from_slice::<Response>(bytes).ok())
+        else {
+            continue;
+        };
+        known.insert(*effect, Performed::Response { response: Box::new(response) });
+    }
+    Ok(known)
+}

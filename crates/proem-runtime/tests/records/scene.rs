@@ -1,0 +1,332 @@
+//! A store in a folder of its own, a provider that says what a script wants, and runs between them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use proem_engine::assembly::{Appended, Assembly, PromptId};
+use proem_engine::call::{Answering, Arrival, NanoDollars, Request};
+use proem_engine::ledger::{Cap, Period, Priced, Scope, Unit};
+use proem_engine::providers::{Model, Provider, Providers};
+use proem_engine::report::{CounterReport, FitReport, PromptReport, Report, Totals};
+use proem_engine::run::{Exchange, Limits, Outcome, Owed, Terms, What};
+use proem_engine::tokens::{Exactness, OpenAi};
+use proem_guard::Key;
+use proem_llm::caller::{Caller, Wire, wall_clock};
+use proem_llm::client::Client;
+use proem_llm::endpoint::{Endpoint, EndpointLimits, Key as ProviderKey};
+use proem_llm::retry::Policy;
+use proem_llm::scripted::{Reply, Script, Server};
+use proem_llm::secret::Secret;
+use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, Served, go_on};
+use proem_runtime::records::{End, Keeping, Kept, Ledger, Recording, Resumed, SealKey, Start, resume};
+use proem_store::query::RunDetail;
+use proem_store::record::{Actor, ActorKind, Numbers, Project, RunId};
+use proem_store::{Access, Opening, Store};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const MODEL: &str = "gpt-4o";
+
+/// The key of this installation.
+pub(crate) fn key() -> Key {
+    Key::new([7; 32])
+}
+
+/// What a run's texts are, and how it is held.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) folder: PathBuf,
+    pub(crate) base_url: String,
+    pub(crate) caps: Vec<Cap>,
+    pub(crate) priced: Priced,
+    pub(crate) keeping: Keeping,
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) text: String,
+    pub(crate) project: Project,
+    pub(crate) attempts: u32,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) outcome: Outcome,
+    pub(crate) unrecorded: Option<String>,
+    pub(crate) trouble: Option<String>,
+}
+
+/// A server that gives these answers, the last again and again.
+pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> Server {
+    Server::start(Script::of(replies.into())).unwrap()
+}
+
+/// A cap of this user's in dollars' billionths for a day.
+pub(crate) fn nanos_a_day(most: u64) -> Cap {
+    Cap { scope: Scope::User, period: Period::Day, unit: Unit::NanoDollars, most }
+}
+
+pub(crate) fn id(name: &str) -> RunId {
+    RunId(name.to_owned())
+}
+
+impl Scene {
+    pub(crate) fn new(folder: &Path, server: &Server) -> Self {
+        Self::at(folder, &server.base_url())
+    }
+
+    pub(crate) fn at(folder: &Path, base_url: &str) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            base_url: base_url.to_owned(),
+            caps: Vec::new(),
+            priced: Priced::Listed,
+            keeping: Keeping::Content,
+            secrets: Vec::new(),
+            text: "Say hello to everybody who reads this line.".to_owned(),
+            project: Project("/home/a/project".to_owned()),
+            attempts: 1,
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join("records.sqlite")
+    }
+
+    pub(crate) async fn store(&self) -> Store {
+        let opening = Opening {
+            path: self.path(),
+            key: key(),
+            access: Access::Write,
+            project: self.project.clone(),
+            actor: actor(),
+            zone: jiff::tz::TimeZone::UTC,
+        };
+        Store::open(opening).await.unwrap().store
+    }
+
+    pub(crate) fn model(&self) -> Model {
+        Providers::load().unwrap().model(MODEL).unwrap().clone()
+    }
+
+    pub(crate) fn request(&self) -> Request {
+        let mut assembly =
+            Assembly { prompt: prompt(), sections: Vec::new(), boundaries: Vec::new(), output_tokens: 200 };
+        assembly.append("rules", Appended::Ours("Answer in one line.\n\"Quotes\" and\ttabs stay."), &OpenAi::O200k);
+        assembly.append("task", Appended::Ours(&self.text), &OpenAi::O200k);
+        let (model, answer, temperature_percent) = (MODEL.to_owned(), Answering::Text, None);
+        Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole }
+    }
+
+    /// What one call reserves, found out by one.
+    pub(crate) async fn bound(&self) -> u64 {
+        let folder = TempDir::new().unwrap();
+        let scene = Self { folder: folder.path().to_owned(), caps: Vec::new(), ..self.clone() };
+        let store = scene.store().await;
+        scene.run(&store, "1").await;
+        store.run(&id("1")).await.unwrap().calls[0].attempts[0].most.unwrap().0
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        let limits =
+            EndpointLimits { attempts: std::num::NonZeroU32::new(self.attempts).unwrap(), ..EndpointLimits::default() };
+        let endpoint = Endpoint {
+            name: "test".to_owned(),
+            provider: Provider::OpenAi,
+            base_url: self.base_url.clone(),
+            key: ProviderKey::None,
+            limits,
+        };
+        let policy = Policy { first_backoff: Duration::ZERO, ..Policy::default() };
+        Caller::new(Wire::Live(Client::new()), vec![endpoint]).with_policy(policy)
+    }
+
+    pub(crate) fn directory(&self) -> Directory {
+        Directory::from([(MODEL.to_owned(), Served { model: self.model(), endpoint: "test".to_owned() })])
+    }
+
+    /// The ledger's part of its runs.
+    pub(crate) fn ledger(&self) -> Ledger {
+        Ledger { caps: self.caps.clone(), priced: self.priced }
+    }
+
+    /// Runs a prompt from its start, under that id.
+    pub(crate) async fn run(&self, store: &Store, run: &str) -> Ran {
+        self.run_until(store, run, &CancellationToken::new()).await
+    }
+
+    /// The same until it is cancelled.
+    pub(crate) async fn run_until(&self, store: &Store, run: &str, stop: &CancellationToken) -> Ran {
+        let terms = terms();
+        let mut machine = Exchange::new(terms.of(), self.request());
+        let from = Onward::Event(What::Started);
+        let start = Begun { id: id(run), parent: None, steps: 0 };
+        self.drive(store, (&start, None), (&mut machine, from), stop).await
+    }
+
+    /// Goes on with a run, or with a fork of it.
+    pub(crate) async fn resume(&self, store: &Store, run: &str, fork: Option<&str>) -> Result<Ran, String> {
+        let seal = SealKey::derived(&key());
+        let resumed =
+            resume(store, &seal, &self.project, &id(run), "rules").await.map_err(|error| error.to_string())?;
+        let terms = terms();
+        let mut machine = Exchange::restore(terms.of(), &resumed.state.machine).unwrap();
+        let from = resumed.onward(Vec::new());
+        let start = Begun { id: id(fork.unwrap_or(run)), parent: fork.map(|_| id(run)), steps: resumed.step };
+        Ok(self.drive(store, (&start, Some(&resumed)), (&mut machine, from), &CancellationToken::new()).await)
+    }
+
+    async fn drive(
+        &self,
+        store: &Store,
+        (begun, resumed): (&Begun, Option<&Resumed>),
+        (machine, from): (&mut Exchange<'_>, Onward),
+        stop: &CancellationToken,
+    ) -> Ran {
+        let (seal, ledger, actor) = (SealKey::derived(&key()), self.ledger(), actor());
+        let kept = Kept {
+            store,
+            seal: &seal,
+            keeping: self.keeping,
+            ledger: &ledger,
+            secrets: &self.secrets,
+            project: &self.project,
+            actor: &actor,
+        };
+        let given = Given::new(&self.text);
+        let recording = Recording::new(&kept, &given.start(begun));
+        let (caller, directory) = (self.caller(), self.directory());
+        let calls = Calls::new(&caller, &directory, 1).through(&recording);
+        let bounds = Bounds { stop: stop.clone(), time: Some(Duration::from_secs(60)) };
+        let driven = match resumed {
+            Some(resumed) => go_on(machine, from, &resumed.remembering(&calls), &bounds, &recording).await,
+            None => go_on(machine, from, &calls, &bounds, &recording).await,
+        };
+        let Reached::Done(outcome) = driven.unwrap().reached else { panic!("an exchange asks nobody") };
+        let end = End { at: wall_clock(), outcome: outcome.clone(), numbers: Numbers::default(), evaluation: None };
+        recording.finish(end).await;
+        Ran { outcome, unrecorded: recording.unrecorded(), trouble: recording.trouble() }
+    }
+}
+
+/// A run as it starts, in short.
+pub(crate) struct Begun {
+    pub(crate) id: RunId,
+    pub(crate) parent: Option<RunId>,
+    pub(crate) steps: u32,
+}
+
+/// What a start refers to.
+pub(crate) struct Given {
+    prompt: PromptId,
+    files: BTreeMap<String, String>,
+    inputs: Json,
+    settings: Json,
+    report: Report,
+}
+
+impl Given {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            prompt: prompt(),
+            files: BTreeMap::from([("a/b/prompt.md".to_owned(), format!("---\n---\n{text}\n"))]),
+            inputs: json!({ "text": text }),
+            settings: json!({ "attempts": 2, "said": text }),
+            report: report(),
+        }
+    }
+
+    pub(crate) fn start<'s>(&'s self, begun: &Begun) -> Start<'s> {
+        Start {
+            id: begun.id.clone(),
+            parent: begun.parent.clone(),
+            kind: "prompt",
+            prompt: &self.prompt,
+            role: "small",
+            model: MODEL,
+            endpoint: "test",
+            line: None,
+            files: &self.files,
+            inputs: &self.inputs,
+            settings: &self.settings,
+            policy: "rules",
+            profile: None,
+            report: &self.report,
+            monolithic_tokens: Some(5_000),
+            steps: begun.steps,
+        }
+    }
+}
+
+/// Terms with everything that they refer to.
+pub(crate) struct Owns {
+    key: Key,
+    limits: Limits,
+}
+
+pub(crate) fn terms() -> Owns {
+    Owns { key: key(), limits: Limits::default() }
+}
+
+impl Owns {
+    pub(crate) fn of(&self) -> Terms<'_> {
+        Terms { owed: Owed::Text, fallback: None, limits: self.limits, key: &self.key, counter: &OpenAi::O200k }
+    }
+}
+
+pub(crate) fn actor() -> Actor {
+    Actor { kind: ActorKind::Person, id: "alice".to_owned(), channel: "terminal".to_owned() }
+}
+
+pub(crate) fn prompt() -> PromptId {
+    let closure = "0f".repeat(32);
+    PromptId { agent: "a".to_owned(), name: "b".to_owned(), version: "1.0.0".to_owned(), closure }
+}
+
+fn report() -> Report {
+    Report {
+        prompt: PromptReport {
+            name: "a/b".to_owned(),
+            version: "1.0.0".to_owned(),
+            closure: "0f".repeat(32),
+            files: Vec::new(),
+        },
+        counter: CounterReport { name: "o200k".to_owned(), exactness: Exactness::Exact },
+        sections: Vec::new(),
+        totals: Totals { tokens: 20, prefix: 0, suffix: 20, limit: None, output: 200, monolithic: None, saved: None },
+        fit: FitReport { worth: 1, bound: 1, gap: 0 },
+        hash: "0a".repeat(32),
+        content_hash: "0b".repeat(32),
+        key_id: "0c0c0c0c".to_owned(),
+    }
+}
+
+/// The text that a run ended with.
+pub(crate) fn text(ran: &Ran) -> String {
+    match &ran.outcome.ended {
+        proem_engine::run::Ended::Answered { value } => {
+            proem_guard::show::value(value).as_str().unwrap_or_default().to_owned()
+        }
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+/// Why a run ended without an answer, and the message of its last failure.
+pub(crate) fn failure(ran: &Ran) -> (String, String) {
+    let proem_engine::run::Ended::Failed { because } = &ran.outcome.ended else { panic!("{:?}", ran.outcome) };
+    let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.clone());
+    (because.in_words(), failure.map_or_else(String::new, |failure| failure.message))
+}
+
+/// Each attempt of a run: its state, what it had failed with and what is booked.
+pub(crate) fn attempts(detail: &RunDetail) -> Vec<String> {
+    let calls = detail.calls.iter();
+    let lines = calls.flat_map(|call| call.attempts.iter().map(move |attempt| (call.effect, attempt)));
+    let booked = |nanos: Option<NanoDollars>| nanos.map_or_else(|| "?".to_owned(), |nanos| nanos.0.to_string());
+    lines
+        .map(|(effect, attempt)| {
+            let failed = attempt.failed.as_deref().map(|failed| format!(" {failed}")).unwrap_or_default();
+            format!("{}.{} {}{failed} {}", effect.0, attempt.attempt, attempt.state, booked(attempt.booked))
+        })
+        .collect()
+}

@@ -1,0 +1,166 @@
+//! What recording costs a call: intent, settlement and end, beside what the disk does by itself.
+//!
+//! `cargo bench -p proem-store --bench recording [CALLS] [FOLDER]`; the folder should lie on the disk
+//! that is asked about.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proem_engine::profile::Quality;
+use proem_guard::Key;
+use proem_store::laws::Given;
+use proem_store::record::{Content, Intent, SectionRow, Snapshot};
+use proem_store::{Access, Opening, Store};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+/// How many calls, unless the first argument says.
+const CALLS: usize = 1_000;
+
+/// How many calls are made at the same time, where that is asked.
+const TOGETHER: usize = 64;
+
+/// The bytes of a text of 2,200 tokens, at four bytes a token.
+const TEXT: usize = 8_800;
+
+/// The bytes of a state.
+const STATE: usize = 100_000;
+
+fn show(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default().as_micros();
+    println!("{name:<52} p50 {:>6} µs, p90 {:>6} µs, p99 {:>6} µs", at(50), at(90), at(99));
+}
+
+/// Which of a call's ten texts are its own.
+#[derive(Debug, Clone, Copy)]
+enum Texts {
+    /// One: the task.
+    One,
+    /// All.
+    All,
+}
+
+/// An intent with ten sections of 22,000 tokens together.
+fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
+    let mut intent = Given.intent(run, 0, 40, &[Given.cap(u64::MAX)]);
+    let own = |section: u64| section == 9 || matches!(texts, Texts::All);
+    let contents: Vec<Content> = (0..10)
+        .map(|section| {
+            let head =
+                if own(section) { format!("section {section} of {run} ") } else { format!("section {section} ") };
+            Content::new(head.repeat(TEXT / head.len()))
+        })
+        .collect();
+    if let Some(call) = &mut intent.call {
+        let row = call.assembly.sections.first().cloned().unwrap();
+        call.assembly.sections =
+            contents.iter().map(|text| SectionRow { text: text.hash.clone(), ..row.clone() }).collect();
+        call.assembly.texts.clone_from(&contents);
+    }
+    intent.snapshot =
+        state.map(|bytes| Snapshot { step: 1, at: proem_engine::run::Time(1_000), sealed: vec![7; bytes] });
+    intent
+}
+
+/// One call: how long the store kept it.
+async fn call(store: &Store, run: u64, texts: Texts, state: Option<usize>) -> Duration {
+    let (intent, finish) = (intent(run, texts, state), Given.finish(run, Quality::High));
+    let start = Instant::now();
+    let attempt = Given.booked(store, intent).await;
+    Given.settled(store, attempt, Given.reported(5)).await;
+    store.finish(finish).await.unwrap();
+    start.elapsed()
+}
+
+/// The disk alone: 4 kB at a file's end, and a sync.
+fn disk(folder: &Path, calls: usize) -> Vec<Duration> {
+    let mut file = OpenOptions::new().create(true).append(true).open(folder.join("disk")).unwrap();
+    let page = [7; 4096];
+    let once = |_| {
+        let start = Instant::now();
+        file.write_all(&page).unwrap();
+        file.sync_data().unwrap();
+        start.elapsed()
+    };
+    (0..calls).map(once).collect()
+}
+
+/// The peer: one line with one statement of `sqlx`, as durable as here.
+async fn peer(folder: &Path, calls: usize) -> Vec<Duration> {
+    let options = SqliteConnectOptions::new()
+        .filename(folder.join("peer.db"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .disable_statement_logging();
+    let mut connection = options.connect().await.unwrap();
+    sqlx::query("CREATE TABLE lines (text TEXT)").execute(&mut connection).await.unwrap();
+    let mut times = Vec::with_capacity(calls);
+    for line in 0..calls {
+        let start = Instant::now();
+        let insert = sqlx::query("INSERT INTO lines (text) VALUES (?)").bind(line.to_string());
+        insert.execute(&mut connection).await.unwrap();
+        times.push(start.elapsed());
+    }
+    connection.close().await.unwrap();
+    times
+}
+
+async fn open(folder: &Path) -> Store {
+    let opening = Opening {
+        path: folder.join("records.db"),
+        key: Key::new([7; 32]),
+        access: Access::Write,
+        project: Given.project(),
+        actor: Given.actor(),
+        zone: jiff::tz::TimeZone::UTC,
+    };
+    Store::open(opening).await.unwrap().store
+}
+
+#[tokio::main]
+async fn main() {
+    let numbers = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    let parent =
+        std::env::args().skip(1).find(|argument| Path::new(argument).is_dir()).unwrap_or_else(|| ".".to_owned());
+    let calls: usize = numbers.unwrap_or(CALLS);
+    let folder = tempfile::tempdir_in(parent).unwrap();
+    let folder = folder.path();
+    println!("{calls} calls; intent, settlement and end of each are three transactions, each with a sync");
+    show("the disk alone: 4 kB and a sync", disk(folder, calls));
+    show("the peer: one line with sqlx", peer(folder, calls).await);
+    let store = open(folder).await;
+    let mut run = 0;
+    let cases = [
+        ("a call, one text of ten is new", Texts::One, None),
+        ("a call, one text of ten is new, 100 kB of state", Texts::One, Some(STATE)),
+        ("a call, all ten are new", Texts::All, None),
+        ("a call, all ten are new, 100 kB of state", Texts::All, Some(STATE)),
+    ];
+    for (name, texts, state) in cases {
+        let mut times = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            run += 1;
+            times.push(call(&store, run, texts, state).await);
+        }
+        show(name, times);
+    }
+    let start = Instant::now();
+    let mut times = Vec::with_capacity(calls);
+    let mut made = 0_u32;
+    while times.len() < calls {
+        let first = run + 1;
+        run += u64::try_from(TOGETHER).unwrap();
+        times
+            .extend(futures_util::future::join_all((first..=run).map(|run| call(&store, run, Texts::One, None))).await);
+        made += u32::try_from(TOGETHER).unwrap();
+    }
+    let each = start.elapsed() / made;
+    show("64 calls at a time, from a call's intent to its end", times);
+    println!("64 calls at a time, all of them by their number: {} µs each", each.as_micros());
+    store.close().await;
+}

@@ -1,0 +1,156 @@
+//! Which processes are alive: one lock file for each, that the system lets go when the process dies.
+//!
+//! Beside the database `records.db` lies the folder `records.db.epochs` with one file for each store
+//! that is open for writing, locked as long as it is (`flock(2)`: such a lock belongs to the open file,
+//! so a second store in the same process is as apart from the first as one of another process).
+//!
+//! Invariant: who gets the lock of an epoch may bury it, for nobody lives in it any more.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The name of the lock that is held while a store is being opened. No epoch's id has such a name.
+const OPENING: &str = "opening";
+
+/// The end of a lock's name before it is locked.
+const UNLOCKED: &str = ".new";
+
+/// An epoch of this process.
+#[derive(Debug)]
+pub(crate) struct Epoch {
+    /// Its id: sixteen hexadecimal digits.
+    pub(crate) id: String,
+    lock: Lock,
+}
+
+/// A lock file that is locked here until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+/// Where the locks of a database are.
+fn folder(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".epochs");
+    PathBuf::from(name)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(no_follow());
+    options
+}
+
+/// `O_NOFOLLOW`: a link is not followed.
+pub(crate) fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0)
+}
+
+impl Epoch {
+    /// Begins an epoch with this id: its lock has its name only once it is locked.
+    pub(crate) fn begin(database: &Path, id: String) -> io::Result<Self> {
+        let folder = folder(database);
+        let (before, path) = (folder.join(format!("{id}{UNLOCKED}")), folder.join(&id));
+        let file = options().create_new(true).open(&before)?;
+        file.try_lock()?;
+        fs::rename(&before, &path)?;
+        Ok(Self { id, lock: Lock { path, _file: file } })
+    }
+
+    /// Removes its lock, once its end is written.
+    pub(crate) fn end(self) {
+        self.lock.remove();
+    }
+}
+
+impl Lock {
+    /// Removes the file; what can't be removed is swept up by a later opening.
+    pub(crate) fn remove(self) {
+        _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Waits until no other store on this database is being opened, and keeps others waiting as long as
+/// the file is kept.
+pub(crate) fn opening(database: &Path) -> io::Result<File> {
+    let folder = folder(database);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let file = options().create(true).open(folder.join(OPENING))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The lock of an epoch, if nobody lives in it; `None` if somebody does. An epoch without a file is
+/// nobody's: its lock is made anew.
+pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
+    let path = folder(database).join(id);
+    let file = options().create(true).open(&path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Lock { path, _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether somebody lives in an epoch, as far as that can be told without touching anything.
+pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(no_follow()).open(folder(database).join(id)) else {
+        return false;
+    };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Removes the locks of processes that died before their epoch was written down; `known` are the ids
+/// of those that are. Called while [`opening`] is held.
+pub(crate) fn sweep(database: &Path, known: &[String]) {
+    let Ok(files) = fs::read_dir(folder(database)) else { return };
+    for file in files.flatten() {
+        let name = file.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if name == OPENING || known.iter().any(|id| id == name) {
+            continue;
+        }
+        if let Ok(Some(lock)) = dead(database, name) {
+            lock.remove();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_lives_as_long_as_its_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("records.db");
+        drop(opening(&database).unwrap());
+        let epoch = Epoch::begin(&database, "00aa".to_owned()).unwrap();
+        assert!(is_alive(&database, "00aa"));
+        assert!(dead(&database, "00aa").unwrap().is_none(), "not even for the same process");
+        sweep(&database, &[]);
+        assert!(is_alive(&database, "00aa"));
+        drop(epoch);
+        assert!(!is_alive(&database, "00aa"));
+        dead(&database, "00aa").unwrap().unwrap().remove();
+        assert!(!is_alive(&database, "00aa"));
+        assert!(dead(&database, "unheard-of").unwrap().is_some());
+    }
+
+    #[test]
+    fn the_sweep_leaves_what_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("records.db");
+        drop(opening(&database).unwrap());
+        for id in ["00aa", "00bb"] {
+            drop(Epoch::begin(&database, id.to_owned()).unwrap());
+        }
+        sweep(&database, &["00bb".to_owned()]);
+        let left = |id: &str| folder.path().join("records.db.epochs").join(id).exists();
+        assert!(!left("00aa") && left("00bb"));
+    }
+}

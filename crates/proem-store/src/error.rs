@@ -1,0 +1,94 @@
+//! What can go wrong with a store.
+
+use std::path::PathBuf;
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It can't be used at all.
+    #[error("{0}")]
+    Unusable(#[from] Unusable),
+    /// It may only be read.
+    #[error(
+        "the records in `{}` were not made by this installation, so they are only read; look at them with \
+         `proem store status`, then take them over with `proem store adopt`",
+        path.display()
+    )]
+    Foreign {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// No run has that id, or several begin like it.
+    #[error("{0}")]
+    NotFound(String),
+    /// What was asked for contradicts what is recorded.
+    #[error("{0}")]
+    Conflict(String),
+}
+
+/// Why a store can't be used. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// A newer Proem made it.
+    #[error(
+        "the records in `{}` have form {found}, and this Proem knows forms up to {known}; update Proem, or set the \
+         file aside",
+        path.display()
+    )]
+    Newer {
+        /// Where it is.
+        path: PathBuf,
+        /// Its form.
+        found: i64,
+        /// The newest form that is known here.
+        known: i64,
+    },
+    /// What is there is no store, or a damaged one.
+    #[error(
+        "the records in `{}` are damaged ({why}); set the file aside together with its -wal and -shm, and restore it \
+         from a copy or begin a new one",
+        path.display()
+    )]
+    Corrupt {
+        /// Where it is.
+        path: PathBuf,
+        /// What SQLite says.
+        why: String,
+    },
+    /// It lies where locks and syncs can't be relied on.
+    #[error(
+        "the records in `{}` lie on a network file system ({kind}), where neither locks nor syncs can be relied on; \
+         set XDG_STATE_HOME to a folder on a local disk",
+        path.display()
+    )]
+    Network {
+        /// Where it is.
+        path: PathBuf,
+        /// The kind of file system.
+        kind: String,
+    },
+    /// It can't be written: no permission, no room, or the file system is read-only.
+    #[error("the records in `{}` can't be written: {why}", path.display())]
+    Unwritable {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// Another process has kept it locked for too long.
+    #[error("the records in `{}` are locked by another process; try again when it is done", path.display())]
+    Busy {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// Something else.
+    #[error("the records in `{}` can't be used: {why}", path.display())]
+    Other {
+        /// Where it is.
+        path: PathBuf,
+        /// What is known.
+        why: String,
+    },
+}

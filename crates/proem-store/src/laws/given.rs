@@ -1,0 +1,258 @@
+//! What the laws start from.
+
+#![expect(clippy::panic, reason = "a law panics where it does not hold")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::assembly::PromptId;
+use proem_engine::call::{NanoDollars, Usage};
+use proem_engine::ledger::{Bound, Cap, Period, Scope, Unit};
+use proem_engine::profile::{Completeness, Issue, Quality};
+use proem_engine::run::{EffectId, Time};
+use serde_json::json;
+
+use crate::record::{
+    Actor, ActorKind, AttemptId, CallResult, CallState, Content, Evaluation, Finish, Intent, NewApproval, NewAssembly,
+    NewAttempt, NewCall, NewFeedback, NewRun, NewStep, Numbers, Project, Replayable, RunId, RunOutcome, SectionRow,
+    Settlement, Snapshot, Used,
+};
+use crate::{Booked, Store};
+
+/// Opens stores on one set of records, and looks at it from outside.
+pub trait Backend {
+    /// Opens a store as another process would.
+    fn open(&self) -> impl Future<Output = Store>;
+
+    /// The integers that a query gives, of one column; null is -1. The SQL is such that any database
+    /// takes it.
+    fn numbers(&self, sql: &str) -> impl Future<Output = Vec<i64>>;
+
+    /// Changes something past the store; `Err` if it refuses.
+    fn execute(&self, sql: &str) -> impl Future<Output = Result<(), String>>;
+}
+
+/// Makes what is written in a law.
+#[derive(Debug, Clone, Copy)]
+pub struct Given;
+
+impl Given {
+    /// The project of everything.
+    #[must_use]
+    pub fn project(self) -> Project {
+        Project("/home/ada/engine".to_owned())
+    }
+
+    /// The person who does everything.
+    #[must_use]
+    pub fn actor(self) -> Actor {
+        Actor { kind: ActorKind::Person, id: "ada".to_owned(), channel: "terminal".to_owned() }
+    }
+
+    /// The id of a run.
+    #[must_use]
+    pub fn id(self, run: u64) -> RunId {
+        RunId::new(run.to_be_bytes())
+    }
+
+    /// The line of a run; its inputs are its own.
+    #[must_use]
+    pub fn run(self, run: u64) -> NewRun {
+        NewRun {
+            id: self.id(run),
+            project: self.project(),
+            actor: self.actor(),
+            kind: "prompt".to_owned(),
+            parent: None,
+            prompt: PromptId {
+                agent: "assess".to_owned(),
+                name: "change".to_owned(),
+                version: "1.0.0".to_owned(),
+                closure: "0f3a".to_owned(),
+            },
+            role: "small".to_owned(),
+            model: "claude-haiku-4-5".to_owned(),
+            endpoint: "anthropic".to_owned(),
+            line: None,
+            started: Time(1_000),
+            files: BTreeMap::from([("prompts/assess/change.md".to_owned(), Content::new("the prompt"))]),
+            inputs: Content::new(format!("inputs of {run}")),
+            settings: json!({}),
+            profile: None,
+            replayable: Replayable::Yes,
+        }
+    }
+
+    /// An assembly with a text that all runs share and one of its own.
+    #[must_use]
+    pub fn assembly(self, run: u64) -> NewAssembly {
+        let (shared, own) = (Content::new("the constitution"), Content::new(format!("task of {run}")));
+        let section = |name: &str, text: &Content| SectionRow {
+            name: name.to_owned(),
+            role: "system".to_owned(),
+            trust: "trusted".to_owned(),
+            cache: "static".to_owned(),
+            rank: "static".to_owned(),
+            sources: None,
+            tokens: 4,
+            text: text.hash.clone(),
+            boundary: false,
+        };
+        NewAssembly {
+            sections: vec![section("constitution", &shared), section("task", &own)],
+            texts: vec![shared, own],
+            tokens: 8,
+            stable_tokens: 4,
+            monolithic_tokens: None,
+            counter: "o200k".to_owned(),
+            plan: json!({}),
+            report: Content::new(format!("report of {run}")),
+        }
+    }
+
+    /// An attempt with everything before it.
+    #[must_use]
+    pub fn intent(self, run: u64, attempt: u32, bound: u64, caps: &[Cap]) -> Intent {
+        let begins = self.run(run);
+        let call = NewCall {
+            effect: EffectId(0),
+            model: begins.model.clone(),
+            endpoint: begins.endpoint.clone(),
+            tool: Some("assessment".to_owned()),
+            body: Content::new(format!("body of {run}")).hash,
+            pieces: json!({ "system": [Content::new("the constitution").hash] }),
+            texts: vec![],
+            assembly: self.assembly(run),
+            dropped: json!([]),
+        };
+        Intent {
+            run: begins.id.clone(),
+            begins: Some(Box::new(begins)),
+            steps: vec![NewStep { step: 0, at: Time(1_000), event: Content::new(format!("started {run}")) }],
+            snapshot: Some(Snapshot { step: 1, at: Time(1_000), sealed: vec![7; 64] }),
+            call: Some(Box::new(call)),
+            attempt: NewAttempt {
+                effect: EffectId(0),
+                attempt,
+                at: Time(1_000),
+                bound: Bound { nanos: Some(NanoDollars(bound.saturating_mul(1_000))), tokens: bound },
+                caps: caps.to_vec(),
+            },
+        }
+    }
+
+    /// A cap in tokens for everything of a day.
+    #[must_use]
+    pub const fn cap(self, most: u64) -> Cap {
+        Cap { scope: Scope::User, period: Period::Day, unit: Unit::Tokens, most }
+    }
+
+    /// An attempt that is booked.
+    ///
+    /// # Panics
+    ///
+    /// If it isn't.
+    pub async fn booked(self, store: &Store, intent: Intent) -> AttemptId {
+        match store.intend(intent).await {
+            Ok(Booked::Yes(id)) => id,
+            other => panic!("not booked: {other:?}"),
+        }
+    }
+
+    /// A report of that many tokens, at a thousand billionths of a dollar each.
+    #[must_use]
+    pub fn reported(self, tokens: u64) -> Used {
+        let usage = Usage { input: Some(tokens), cache_read: Some(0), output: Some(0), ..Usage::default() };
+        Used::Reported(usage, Some(NanoDollars(tokens.saturating_mul(1_000))))
+    }
+
+    /// The settlement of an attempt, with the end of its call.
+    #[must_use]
+    pub fn settlement(self, attempt: AttemptId, used: Used) -> Settlement {
+        Settlement {
+            attempt,
+            at: Time(2_000),
+            used,
+            status: Some(200),
+            failed: None,
+            bytes: 100,
+            took_ms: 900,
+            waited_ms: 0,
+            result: Some(CallResult {
+                state: CallState::Answered,
+                result: Content::new(format!("answer to {}", attempt.0)),
+                finish: Some("stop".to_owned()),
+            }),
+        }
+    }
+
+    /// The end of a run; `good` or not.
+    #[must_use]
+    pub fn finish(self, run: u64, quality: Quality) -> Finish {
+        Finish {
+            run: self.id(run),
+            at: Time(3_000),
+            begins: None,
+            steps: vec![NewStep { step: 1, at: Time(3_000), event: Content::new(format!("performed {run}")) }],
+            outcome: RunOutcome::Answered,
+            because: None,
+            value: Some(Content::new(format!("value of {run}"))),
+            calls: vec![],
+            assembly: None,
+            numbers: Numbers::default(),
+            evaluation: Some(Evaluation {
+                agent: "assess/change".to_owned(),
+                kind: "assessment".to_owned(),
+                issue: Issue { quality, completeness: Completeness::Complete, risks: BTreeSet::new() },
+            }),
+            not_replayable: None,
+        }
+    }
+
+    /// A whole run: booked, settled, ended.
+    pub async fn whole(self, store: &Store, run: u64, quality: Quality) {
+        let attempt = self.booked(store, self.intent(run, 0, 10, &[])).await;
+        self.settled(store, attempt, self.reported(5)).await;
+        let ended = store.finish(self.finish(run, quality)).await;
+        assert!(ended.is_ok(), "{ended:?}");
+    }
+
+    /// Settles an attempt.
+    pub async fn settled(self, store: &Store, attempt: AttemptId, used: Used) {
+        let settled = store.settle(self.settlement(attempt, used)).await;
+        assert!(settled.is_ok(), "{settled:?}");
+    }
+
+    /// What a person thinks of a run.
+    #[must_use]
+    pub fn feedback(self, run: u64) -> NewFeedback {
+        NewFeedback {
+            run: self.id(run),
+            actor: self.actor(),
+            at: Time(4_000),
+            verdict: "good".to_owned(),
+            note: "clear".to_owned(),
+        }
+    }
+
+    /// What a run asked.
+    #[must_use]
+    pub fn approval(self, run: u64) -> NewApproval {
+        NewApproval {
+            run: self.id(run),
+            actor: self.actor(),
+            at: Time(4_000),
+            step: 1,
+            question: "Send it?".to_owned(),
+            options: vec!["yes".to_owned(), "no".to_owned()],
+            answer: Some(1),
+        }
+    }
+}
+
+/// The one integer that a query gives; -1 for null.
+pub(super) async fn number(backend: &impl Backend, sql: &str) -> i64 {
+    match backend.numbers(sql).await.as_slice() {
+        [number] => *number,
+        other => panic!("`{sql}` gives {other:?}"),
+    }
+}

@@ -1,0 +1,232 @@
+//! Laws of the ledger.
+
+use proem_engine::ledger::Refusal;
+use proem_engine::run::Time;
+
+use super::given::{Backend, Given, number};
+use crate::record::{AttemptId, Used};
+use crate::{Booked, Store};
+
+/// What is booked in all: settled and open.
+const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
+                      (SELECT coalesce(sum(most_tokens), 0) FROM attempts WHERE state = 'open')";
+
+/// The same, from the lines of usage.
+const USED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM usage) + \
+                    (SELECT coalesce(sum(most_tokens), 0) FROM attempts WHERE state = 'open')";
+
+/// How many attempts are open.
+const OPEN: &str = "SELECT count(*) FROM attempts WHERE state = 'open'";
+
+/// Something that happens to one of several stores.
+#[derive(Debug, Clone, Copy)]
+pub enum Move {
+    /// A store books an attempt of at most so many tokens.
+    Book(usize, u64),
+    /// The attempt with that place among those that were booked is settled for so many hundredths.
+    Settle(usize, u64),
+    /// It is settled, and nobody knows for how much.
+    Unknown(usize),
+    /// It is settled, and was never sent.
+    Unsent(usize),
+    /// A store dies, and another takes its place.
+    Kill(usize),
+    /// A store closes, and another takes its place.
+    Close(usize),
+    /// A store buries the dead.
+    Bury(usize),
+}
+
+/// An attempt, as the model knows it.
+#[derive(Debug, Clone, Copy)]
+struct Modelled {
+    id: AttemptId,
+    store: usize,
+    bound: u64,
+    /// What is settled; `None` while it is open.
+    settled: Option<u64>,
+}
+
+/// Whatever happens in whatever order, what is settled and what is open stay within the cap, an
+/// attempt is booked exactly if there is room for it, and the sums are those of the lines.
+///
+/// # Panics
+///
+/// If not.
+pub async fn no_cap_is_exceeded(backend: &impl Backend, most: u64, moves: &[Move]) {
+    let mut stores = vec![backend.open().await, backend.open().await, backend.open().await];
+    let mut model: Vec<Modelled> = Vec::new();
+    for (turn, step) in (0_u64..).zip(moves) {
+        play(backend, &mut stores, &mut model, (turn, *step, most)).await;
+        let expected: u64 = model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
+        assert!(expected <= most, "the model is above the cap after {step:?}");
+        for sql in [BOOKED, USED] {
+            let booked = u64::try_from(number(backend, sql).await);
+            assert_eq!(booked, Ok(expected), "after {step:?}: {sql}");
+        }
+    }
+    for store in stores {
+        store.close().await;
+    }
+    assert_eq!(number(backend, OPEN).await, 0, "nothing is open when all have closed");
+}
+
+async fn play(
+    backend: &impl Backend,
+    stores: &mut [Store],
+    model: &mut Vec<Modelled>,
+    (turn, step, most): (u64, Move, u64),
+) {
+    let places = stores.len().max(1);
+    match step {
+        Move::Book(place, bound) => {
+            let Some(store) = stores.get(place % places) else { return };
+            let booked = store.intend(Given.intent(turn, 0, bound, &[Given.cap(most)])).await;
+            let before: u64 = model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
+            match booked {
+                Ok(Booked::Yes(id)) => {
+                    assert!(before + bound <= most, "{bound} more than the cap has room for were booked");
+                    model.push(Modelled { id, store: place % places, bound, settled: None });
+                }
+                Ok(Booked::Wait(_) | Booked::No(Refusal::Short(_))) => {
+                    assert!(before + bound > most, "there was room for {bound}");
+                }
+                other => assert!(other.is_err(), "an answer that is none: {other:?}"),
+            }
+        }
+        Move::Settle(which, percent) => {
+            settle(stores, model, which, |bound| (Given.reported(bound * percent / 100), bound * percent / 100)).await;
+        }
+        Move::Unknown(which) => settle(stores, model, which, |bound| (Used::Unknown, bound)).await,
+        Move::Unsent(which) => settle(stores, model, which, |_| (Used::Nothing, 0)).await,
+        Move::Kill(place) => replace(backend, stores, model, (place % places, Store::abandon)).await,
+        Move::Close(place) => replace(backend, stores, model, (place % places, Store::close)).await,
+        Move::Bury(place) => {
+            let Some(store) = stores.get(place % places) else { return };
+            assert!(matches!(store.bury(Time(1_500)).await, Ok(0)), "every opening buries the dead");
+        }
+    }
+}
+
+/// Settles an attempt; what is settled already stays as it is.
+async fn settle(stores: &[Store], model: &mut [Modelled], which: usize, used: impl Fn(u64) -> (Used, u64)) {
+    let count = model.len().max(1);
+    let Some(attempt) = model.get_mut(which % count) else { return };
+    let Some(store) = stores.get(attempt.store) else { return };
+    let (used, tokens) = used(attempt.bound);
+    Given.settled(store, attempt.id, used).await;
+    attempt.settled.get_or_insert(tokens);
+}
+
+/// Ends a store one way or the other, and opens another in its place: what was open is settled in full.
+async fn replace<E: Future<Output = ()>>(
+    backend: &impl Backend,
+    stores: &mut [Store],
+    model: &mut [Modelled],
+    (place, end): (usize, impl Fn(Store) -> E),
+) {
+    let Some(store) = stores.get_mut(place) else { return };
+    end(store.clone()).await;
+    *store = backend.open().await;
+    for attempt in model.iter_mut().filter(|attempt| attempt.store == place) {
+        attempt.settled.get_or_insert(attempt.bound);
+    }
+}
+
+/// An attempt of which nobody knows what it used is booked in full, never as nothing.
+///
+/// # Panics
+///
+/// If not.
+pub async fn unknown_settles_in_full(backend: &impl Backend) {
+    let store = backend.open().await;
+    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    Given.settled(&store, attempt, Used::Unknown).await;
+    assert_eq!(number(backend, "SELECT tokens FROM spend").await, 40);
+    assert_eq!(number(backend, "SELECT nanos FROM spend").await, 40_000);
+    assert_eq!(number(backend, "SELECT unknown FROM spend").await, 1);
+    assert_eq!(number(backend, "SELECT nanos FROM runs").await, -1, "a run's own sum says that it is not known");
+    store.close().await;
+}
+
+/// What a process left open when it died is booked in full, once; its calls are unknown.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_dead_epoch_settles_in_full(backend: &impl Backend) {
+    let dead = backend.open().await;
+    let other = backend.open().await;
+    Given.booked(&dead, Given.intent(1, 0, 40, &[])).await;
+    Given.booked(&dead, Given.intent(2, 0, 2, &[])).await;
+    dead.abandon().await;
+    // A booking that would have to wait for the dead buries them instead.
+    let booked = other.intend(Given.intent(3, 0, 58, &[Given.cap(100)])).await;
+    assert!(matches!(booked, Ok(Booked::Yes(_))), "{booked:?}");
+    let refused = other.intend(Given.intent(4, 0, 59, &[Given.cap(100)])).await;
+    assert!(matches!(refused, Ok(Booked::No(_))), "{refused:?}");
+    assert!(matches!(other.bury(Time(1_500)).await, Ok(0)), "they are buried once");
+    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, 42);
+    assert_eq!(number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 2);
+    assert_eq!(number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 2);
+    assert_eq!(number(backend, "SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
+    other.close().await;
+}
+
+/// What a process has open while it lives is never settled by another, not even one in the same
+/// process.
+///
+/// # Panics
+///
+/// If it is.
+pub async fn a_live_epoch_is_left_alone(backend: &impl Backend) {
+    let live = backend.open().await;
+    let attempt = Given.booked(&live, Given.intent(1, 0, 40, &[])).await;
+    let other = backend.open().await;
+    assert!(matches!(other.bury(Time(1_500)).await, Ok(0)));
+    assert!(matches!(live.bury(Time(1_500)).await, Ok(0)));
+    let waits = other.intend(Given.intent(2, 0, 10, &[Given.cap(45)])).await;
+    assert!(matches!(waits, Ok(Booked::Wait(_))), "{waits:?}");
+    Given.settled(&live, attempt, Given.reported(30)).await;
+    let booked = other.intend(Given.intent(2, 0, 10, &[Given.cap(45)])).await;
+    assert!(matches!(booked, Ok(Booked::Yes(_))), "{booked:?}");
+    other.close().await;
+    live.close().await;
+}
+
+/// An attempt that is refused leaves its run and call, and no attempt.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_refusal_leaves_no_attempt(backend: &impl Backend) {
+    let store = backend.open().await;
+    let refused = store.intend(Given.intent(1, 0, 40, &[Given.cap(39)])).await;
+    assert!(matches!(refused, Ok(Booked::No(Refusal::Short(_)))), "{refused:?}");
+    for (table, expected) in [("runs", 1), ("calls", 1), ("assemblies", 1), ("attempts", 0), ("spend", 0)] {
+        assert_eq!(number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
+    }
+    store.close().await;
+}
+
+/// A clock that goes back does not take the ledger back: no attempt is booked to an earlier day.
+///
+/// # Panics
+///
+/// If it does.
+pub async fn the_ledgers_time_never_goes_back(backend: &impl Backend) {
+    const DAY: i64 = 86_400_000;
+    let store = backend.open().await;
+    for (run, at) in [(1, 20 * DAY), (2, 19 * DAY), (3, 0), (4, 21 * DAY)] {
+        let mut intent = Given.intent(run, 0, 1, &[]);
+        intent.attempt.at = Time(at);
+        Given.booked(&store, intent).await;
+    }
+    let times = backend.numbers("SELECT at FROM attempts ORDER BY id").await;
+    assert_eq!(times, [20 * DAY, 20 * DAY, 20 * DAY, 21 * DAY]);
+    let day = "SELECT count(*) FROM attempts WHERE day = '1970-01-21'";
+    assert_eq!(number(backend, day).await, 3);
+    assert!(store.reset_clock(Given.actor(), Time(DAY)).await.is_ok());
+    assert_eq!(number(backend, "SELECT count(*) FROM meta WHERE key = 'last_seen' AND value = '86400000'").await, 1);
+    store.close().await;
+}

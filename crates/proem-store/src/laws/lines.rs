@@ -1,0 +1,168 @@
+//! Laws about the lines themselves.
+
+use proem_engine::profile::Quality;
+use proem_engine::run::Time;
+
+use super::given::{Backend, Given, number};
+use crate::record::Used;
+use crate::{Clearing, ClearingWay, Correction, Purge, Store};
+
+/// Events are only added, one at least with everything that is written; usage is never changed.
+///
+/// # Panics
+///
+/// If not.
+pub async fn events_are_only_added(backend: &impl Backend) {
+    let store = backend.open().await;
+    let mut before = number(backend, "SELECT count(*) FROM events").await;
+    let mut grown = async |what: &str| {
+        let after = number(backend, "SELECT count(*) FROM events").await;
+        assert!(after > before, "no event for {what}");
+        before = after;
+    };
+    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    grown("an intent").await;
+    Given.settled(&store, attempt, Given.reported(7)).await;
+    grown("a settlement").await;
+    assert!(store.finish(Given.finish(1, Quality::Low)).await.is_ok());
+    grown("an end").await;
+    assert!(store.feedback(Given.feedback(1)).await.is_ok());
+    grown("feedback").await;
+    assert!(store.approve(vec![Given.approval(1)]).await.is_ok());
+    grown("an approval").await;
+    for sql in ["UPDATE events SET what = 'nothing'", "DELETE FROM events", "UPDATE usage SET tokens = 0"] {
+        assert!(backend.execute(sql).await.is_err(), "`{sql}` was done");
+    }
+    store.close().await;
+}
+
+/// Writes something into every table.
+async fn fill(backend: &impl Backend) -> Store {
+    let store = backend.open().await;
+    Given.whole(&store, 1, Quality::Low).await;
+    let attempt = Given.booked(&store, Given.intent(2, 0, 40, &[])).await;
+    Given.settled(&store, attempt, Used::Unknown).await;
+    let correction = Correction {
+        attempt,
+        nanos: proem_engine::call::NanoDollars(3),
+        why: "the invoice says so".to_owned(),
+        actor: Given.actor(),
+        at: Time(5_000),
+    };
+    assert!(store.correct(correction).await.is_ok());
+    assert!(store.feedback(Given.feedback(1)).await.is_ok());
+    assert!(store.approve(vec![Given.approval(2)]).await.is_ok());
+    store
+}
+
+/// Every line says in which project it was written and by whom.
+///
+/// # Panics
+///
+/// If not.
+pub async fn every_line_has_project_and_actor(backend: &impl Backend) {
+    let store = fill(backend).await;
+    let tables = [
+        "epochs",
+        "runs",
+        "steps",
+        "snapshots",
+        "assemblies",
+        "calls",
+        "attempts",
+        "usage",
+        "corrections",
+        "outcomes",
+        "failures",
+        "feedback",
+        "approvals",
+        "events",
+    ];
+    for table in tables {
+        let all = number(backend, &format!("SELECT count(*) FROM {table}")).await;
+        let named = "project = '/home/ada/engine' AND actor = 'person:ada@terminal'";
+        let with = number(backend, &format!("SELECT count(*) FROM {table} WHERE {named}")).await;
+        assert!(all > 0, "{table} is empty");
+        assert_eq!(with, all, "{table}");
+    }
+    assert_eq!(number(backend, "SELECT count(*) FROM spend WHERE project = '/home/ada/engine'").await, 1);
+    store.close().await;
+}
+
+/// A purge takes a run with all that belongs to it, the contents that nothing else refers to, and
+/// nothing more; what was spent stays.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
+    let store = fill(backend).await;
+    Given.whole(&store, 3, Quality::High).await;
+    Given.booked(&store, Given.intent(4, 0, 40, &[])).await;
+    let spent = number(backend, "SELECT sum(tokens) FROM spend").await;
+    let contents = number(backend, "SELECT count(*) FROM contents").await;
+    let purge = |runs: &[u64]| Purge {
+        project: Some(Given.project()),
+        before: None,
+        runs: runs.iter().map(|run| Given.id(*run)).collect(),
+        actor: Given.actor(),
+        at: Time(6_000),
+    };
+    let purged = store.purge(purge(&[1])).await;
+    // The inputs, the task, the report, two events, the answer and the value were its own.
+    assert!(matches!(&purged, Ok(purged) if purged.runs == 1 && purged.contents == 7), "{purged:?}");
+    assert_eq!(number(backend, "SELECT count(*) FROM contents").await, contents - 7);
+    for table in ["steps", "assemblies", "calls", "attempts", "outcomes", "failures", "feedback", "events"] {
+        let sql = format!("SELECT count(*) FROM {table} WHERE run = '0000000000000001'");
+        assert_eq!(number(backend, &sql).await, 0, "{table}");
+        let sql = format!("SELECT count(DISTINCT run) FROM {table}");
+        let left = match table {
+            "failures" | "feedback" => 0,
+            "outcomes" => 1,
+            _ => 3,
+        };
+        assert_eq!(number(backend, &sql).await, left, "{table}");
+    }
+    assert_eq!(number(backend, "SELECT count(*) FROM events WHERE what = 'purged'").await, 1);
+    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, spent);
+    assert!(backend.execute("DELETE FROM events").await.is_err(), "the door is closed again");
+    // What is under way stays.
+    let purged = store.purge(purge(&[])).await;
+    assert!(matches!(&purged, Ok(purged) if purged.runs == 1), "{purged:?}");
+    assert_eq!(number(backend, "SELECT count(*) FROM runs").await, 2);
+    let unknown = store.purge(purge(&[9])).await;
+    assert!(matches!(&unknown, Ok(purged) if purged.runs == 0 && purged.contents == 0), "{unknown:?}");
+    store.close().await;
+}
+
+/// Failures that were cleared count again after the clearing is undone, and only those of the last.
+///
+/// # Panics
+///
+/// If not.
+pub async fn clearing_and_its_undo(backend: &impl Backend) {
+    let store = backend.open().await;
+    let clearing = |way, agent: Option<&str>| Clearing {
+        project: Given.project(),
+        agent: agent.map(str::to_owned),
+        way,
+        actor: Given.actor(),
+        at: Time(5_000),
+    };
+    let cleared = async || number(backend, "SELECT count(*) FROM failures WHERE cleared IS NOT NULL").await;
+    Given.whole(&store, 1, Quality::Low).await;
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, None)).await, Ok(1)));
+    Given.whole(&store, 2, Quality::Low).await;
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, Some("other"))).await, Ok(0)));
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, Some("assess/change"))).await, Ok(1)));
+    assert_eq!(cleared().await, 2);
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(1)));
+    assert_eq!(cleared().await, 1);
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(1)));
+    assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(0)));
+    assert_eq!(cleared().await, 0);
+    Given.whole(&store, 3, Quality::High).await;
+    assert_eq!(number(backend, "SELECT count(*) FROM failures").await, 2, "a success is no failure");
+    assert_eq!(number(backend, "SELECT count(*) FROM outcomes").await, 3);
+    store.close().await;
+}

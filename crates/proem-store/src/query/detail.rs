@@ -1,0 +1,363 @@
+//! One run with everything that is kept of it.
+
+use std::collections::BTreeMap;
+
+use proem_engine::call::{NanoDollars, Usage};
+use proem_engine::profile::Profile;
+use proem_engine::run::{EffectId, Time};
+use serde_json::Value as Json;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, SqliteConnection};
+
+use super::runs::{self, Alive, RunRow, RunState};
+use super::values::{Fault, count, count_or_null, get, json, json_or_null, word};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{AttemptId, CallState, Replayable, RunId, SectionRow};
+
+/// A run with everything that is kept of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunDetail {
+    /// Its line.
+    pub row: RunRow,
+    /// Why there is no value of a model's.
+    pub because: Option<Json>,
+    /// The value.
+    pub value: Option<String>,
+    /// Its files: names to hashes.
+    pub files: BTreeMap<String, String>,
+    /// The hash of its inputs.
+    pub inputs: String,
+    /// What else it was started with.
+    pub settings: Json,
+    /// The profile that its prompt showed.
+    pub profile: Option<Profile>,
+    /// Whether it can be replayed.
+    pub replayable: Replayable,
+    /// Its calls, in order; an assembly without a call is one without attempts and body.
+    pub calls: Vec<CallRow>,
+    /// Its events, by hash of what they hold.
+    pub steps: Vec<(u32, Time, String)>,
+    /// Whether a state to go on from is kept.
+    pub resumable: bool,
+    /// What persons think of it.
+    pub feedback: Vec<FeedbackRow>,
+    /// What it asked and what was answered.
+    pub approvals: Vec<ApprovalRow>,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRow {
+    /// Which effect of its run.
+    pub effect: EffectId,
+    /// When it was intended.
+    pub at: Time,
+    /// The model.
+    pub model: String,
+    /// The endpoint; empty where nothing was asked.
+    pub endpoint: String,
+    /// The contract's name.
+    pub tool: Option<String>,
+    /// SHA-256 of the body's bytes; empty where nothing was asked.
+    pub body: String,
+    /// How the body is put together.
+    pub pieces: Json,
+    /// How far it is.
+    pub state: CallState,
+    /// The response or failure as JSON, by hash.
+    pub result: Option<String>,
+    /// Why the model stopped.
+    pub finish: Option<String>,
+    /// What was repaired.
+    pub repairs: Json,
+    /// What was wrong with the answer.
+    pub problems: Json,
+    /// What the provider did not get.
+    pub dropped: Json,
+    /// The sections of its request.
+    pub sections: Vec<SectionRow>,
+    /// The tokens of the whole request, by our count.
+    pub tokens: u64,
+    /// Those of its stable prefix.
+    pub stable_tokens: u64,
+    /// Those of the prompt that lists everything.
+    pub monolithic_tokens: Option<u64>,
+    /// What counted.
+    pub counter: String,
+    /// The cache plan.
+    pub plan: Json,
+    /// The account, by hash.
+    pub report: String,
+    /// Its attempts, in order.
+    pub attempts: Vec<AttemptRow>,
+}
+
+/// An attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptRow {
+    /// Its id.
+    pub id: AttemptId,
+    /// Its place in its call, from 0.
+    pub attempt: u32,
+    /// When.
+    pub at: Time,
+    /// `open`, `reported`, `unsent` or `unknown`.
+    pub state: String,
+    /// The most that it could take.
+    pub most: Option<NanoDollars>,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// What was wrong, by [`proem_engine::call::FailureKind::as_str`].
+    pub failed: Option<String>,
+    /// The bytes of the answer that were read.
+    pub bytes: u64,
+    /// How long it took.
+    pub took_ms: u64,
+    /// How long it was waited before.
+    pub waited_ms: u64,
+    /// What the provider says it used.
+    pub usage: Option<Usage>,
+    /// What is booked, corrections included.
+    pub booked: Option<NanoDollars>,
+}
+
+/// What a person thinks of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedbackRow {
+    /// When.
+    pub at: Time,
+    /// Who, as stored.
+    pub actor: String,
+    /// `good` or `bad`.
+    pub verdict: String,
+    /// Why.
+    pub note: String,
+}
+
+/// A question with its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRow {
+    /// When.
+    pub at: Time,
+    /// Who, as stored.
+    pub actor: String,
+    /// What was asked.
+    pub question: String,
+    /// What could be answered.
+    pub options: Vec<String>,
+    /// Which of them was.
+    pub answer: Option<u32>,
+}
+
+impl Store {
+    /// Everything that is kept of a run, as it was at one moment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`].
+    pub async fn run(&self, id: &RunId) -> Result<RunDetail, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        detail(&mut reader, id, &|epoch| self.lives(epoch)).await.map_err(|fault| self.failed(fault))
+    }
+
+    /// The run that an attempt was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`].
+    pub async fn run_of(&self, attempt: AttemptId) -> Result<RunId, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        run_of(&mut reader, attempt).await.map_err(|fault| self.failed(fault))
+    }
+
+    /// Contents by their hashes; those that aren't kept are missing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn contents(&self, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        contents(&mut reader, hashes).await.map_err(|fault| self.failed(fault))
+    }
+}
+
+pub(crate) async fn detail(reader: &mut SqliteConnection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, Fault> {
+    // What belongs together is read as it was at one moment; the transaction ends with its connection.
+    sqlx::query("BEGIN").execute(&mut *reader).await?;
+    let sql = format!(
+        "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
+         EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
+         FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.id = ?",
+        runs::COLUMNS
+    );
+    let line = sqlx::query(AssertSqlSafe(sql)).bind(&id.0).fetch_optional(&mut *reader).await?;
+    let line = line.ok_or_else(|| Fault::Missing(format!("no run `{id}`; `proem runs list` names them")))?;
+    let row = runs::row(&line, alive)?;
+    Ok(RunDetail {
+        because: json_or_null(&line, "because")?,
+        value: get(&line, "value")?,
+        files: json(&line, "files")?,
+        inputs: get(&line, "inputs")?,
+        settings: json(&line, "settings")?,
+        profile: json(&line, "profile")?,
+        replayable: match get::<String>(&line, "replayable")? {
+            yes if yes == "yes" => Replayable::Yes,
+            why => Replayable::No(why),
+        },
+        calls: calls(reader, &row).await?,
+        steps: steps(reader, id).await?,
+        resumable: get(&line, "resumable")?,
+        feedback: feedback(reader, id).await?,
+        approvals: approvals(reader, id).await?,
+        row,
+    })
+}
+
+async fn calls(reader: &mut SqliteConnection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
+    let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
+    let rows = sqlx::query(
+        "SELECT a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
+         u.waited_ms, u.reported, COALESCE((SELECT c.nanos FROM corrections c WHERE c.attempt = a.id \
+         ORDER BY c.seq DESC LIMIT 1), u.nanos) AS booked \
+         FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run = ? ORDER BY a.effect, a.attempt",
+    )
+    .bind(&run.id.0)
+    .fetch_all(&mut *reader)
+    .await?;
+    for row in &rows {
+        attempts.entry(EffectId(count(row, "effect")?)).or_default().push(attempt(row)?);
+    }
+    let rows = sqlx::query(
+        "SELECT a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
+         a.plan, a.report, c.at AS intended, c.model, c.endpoint, c.tool, c.body, c.pieces, c.state, c.result, \
+         c.finish, c.repairs, c.problems, c.dropped FROM assemblies a \
+         LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run = ? ORDER BY a.effect",
+    )
+    .bind(&run.id.0)
+    .fetch_all(&mut *reader)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            let effect = EffectId(count(row, "effect")?);
+            call(row, run, effect, attempts.remove(&effect).unwrap_or_default())
+        })
+        .collect()
+}
+
+fn call(row: &SqliteRow, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, Fault> {
+    let text = |column| Ok::<_, Fault>(get::<Option<String>>(row, column)?.unwrap_or_default());
+    let list = |column| Ok::<_, Fault>(json_or_null(row, column)?.unwrap_or_else(|| Json::Array(Vec::new())));
+    let state = get::<Option<&str>>(row, "state")?.map(|state| word("state", state)).transpose()?;
+    Ok(CallRow {
+        effect,
+        at: Time(get::<Option<i64>>(row, "intended")?.map_or_else(|| get(row, "assembled"), Ok)?),
+        model: get::<Option<String>>(row, "model")?.unwrap_or_else(|| run.model.clone()),
+        endpoint: text("endpoint")?,
+        tool: get(row, "tool")?,
+        body: text("body")?,
+        pieces: json_or_null(row, "pieces")?.unwrap_or(Json::Null),
+        state: how_far(state, run.state, !attempts.is_empty()),
+        result: get(row, "result")?,
+        finish: get(row, "finish")?,
+        repairs: list("repairs")?,
+        problems: list("problems")?,
+        dropped: list("dropped")?,
+        sections: json(row, "sections")?,
+        tokens: count(row, "tokens")?,
+        stable_tokens: count(row, "stable_tokens")?,
+        monolithic_tokens: count_or_null(row, "monolithic_tokens")?,
+        counter: get(row, "counter")?,
+        plan: json(row, "plan")?,
+        report: get(row, "report")?,
+        attempts,
+    })
+}
+
+/// How far a call is: one without an end is under way only as long as its run is. What was never
+/// sent has failed.
+const fn how_far(stored: Option<CallState>, run: RunState, sent: bool) -> CallState {
+    match stored {
+        Some(CallState::Pending) if matches!(run, RunState::Running) => CallState::Pending,
+        Some(CallState::Pending) if sent => CallState::Unknown,
+        Some(CallState::Pending) | None => CallState::Failed,
+        Some(state) => state,
+    }
+}
+
+fn attempt(row: &SqliteRow) -> Result<AttemptRow, Fault> {
+    Ok(AttemptRow {
+        id: AttemptId(get(row, "id")?),
+        attempt: count(row, "attempt")?,
+        at: Time(get(row, "at")?),
+        state: get(row, "state")?,
+        most: count_or_null(row, "most_nanos")?.map(NanoDollars),
+        status: count_or_null(row, "status")?,
+        failed: get(row, "failed")?,
+        bytes: count_or_null(row, "bytes")?.unwrap_or(0),
+        took_ms: count_or_null(row, "took_ms")?.unwrap_or(0),
+        waited_ms: count_or_null(row, "waited_ms")?.unwrap_or(0),
+        usage: json_or_null::<Usage>(row, "reported")?,
+        booked: count_or_null(row, "booked")?.map(NanoDollars),
+    })
+}
+
+async fn steps(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<(u32, Time, String)>, Fault> {
+    let rows = sqlx::query("SELECT step, at, event FROM steps WHERE run = ? ORDER BY step")
+        .bind(&id.0)
+        .fetch_all(reader)
+        .await?;
+    rows.iter().map(|row| Ok((count(row, "step")?, Time(get(row, "at")?), get(row, "event")?))).collect()
+}
+
+async fn feedback(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<FeedbackRow>, Fault> {
+    let rows = sqlx::query("SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq")
+        .bind(&id.0)
+        .fetch_all(reader)
+        .await?;
+    let read = |row: &SqliteRow| {
+        Ok(FeedbackRow {
+            at: Time(get(row, "at")?),
+            actor: get(row, "actor")?,
+            verdict: get(row, "verdict")?,
+            note: get(row, "note")?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn approvals(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault> {
+    let rows = sqlx::query("SELECT at, actor, question, options, answer FROM approvals WHERE run = ? ORDER BY seq")
+        .bind(&id.0)
+        .fetch_all(reader)
+        .await?;
+    let read = |row: &SqliteRow| {
+        Ok(ApprovalRow {
+            at: Time(get(row, "at")?),
+            actor: get(row, "actor")?,
+            question: get(row, "question")?,
+            options: json(row, "options")?,
+            answer: count_or_null(row, "answer")?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn run_of(reader: &mut SqliteConnection, attempt: AttemptId) -> Result<RunId, Fault> {
+    let found: Option<String> =
+        sqlx::query_scalar("SELECT run FROM attempts WHERE id = ?").bind(attempt.0).fetch_optional(reader).await?;
+    let problem = || format!("no attempt {}; `proem runs show` names those of a run", attempt.0);
+    found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
+}
+
+pub(crate) async fn contents(
+    reader: &mut SqliteConnection,
+    hashes: &[String],
+) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
+    let wanted = serde_json::to_string(hashes).map_err(|error| Fault::Odd(error.to_string()))?;
+    let rows = sqlx::query("SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value")
+        .bind(wanted)
+        .fetch_all(reader)
+        .await?;
+    rows.iter().map(|row| Ok((get(row, "hash")?, get(row, "bytes")?))).collect()
+}

@@ -1,0 +1,272 @@
+//! Runs as lines of a list, and how one is named.
+
+use proem_engine::assembly::PromptId;
+use proem_engine::call::NanoDollars;
+use proem_engine::run::Time;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::values::{Fault, count_or_null, get, json, word};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{Numbers, Project, RunId, RunOutcome};
+
+/// How many runs an ambiguous id names.
+const NAMED: usize = 5;
+
+/// What a [`RunRow`] is made of, with `r` for the run and `e` for its epoch.
+pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, r.agent, r.prompt, r.version, r.closure, \
+     r.role, r.model, r.endpoint, r.line, r.started, r.ended, r.state, r.outcome, r.input_tokens, \
+     r.cache_read_tokens, r.output_tokens, r.nanos, r.numbers, iif(e.ended IS NULL, e.id, NULL) AS epoch, \
+     EXISTS (SELECT 1 FROM attempts o WHERE o.run = r.id AND o.state = 'open') AS open";
+
+/// Whether somebody lives in an epoch that has not ended.
+pub(crate) type Alive<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// Its process is alive.
+    Running,
+    /// It waits for an answer.
+    Asking,
+    /// Its process is gone; it can be resumed.
+    Interrupted,
+    /// It is over.
+    Ended(RunOutcome),
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    /// Its id.
+    pub id: RunId,
+    /// Whose it is.
+    pub project: Project,
+    /// Who started it, as stored.
+    pub actor: String,
+    /// `prompt`, `assemble` or an agent's name.
+    pub kind: String,
+    /// The run that it is a fork of.
+    pub parent: Option<RunId>,
+    /// The prompt.
+    pub prompt: PromptId,
+    /// What was asked for.
+    pub role: String,
+    /// What stood behind it.
+    pub model: String,
+    /// Where it was asked.
+    pub endpoint: String,
+    /// The line of a batch.
+    pub line: Option<u32>,
+    /// When it started.
+    pub started: Time,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// How far it is.
+    pub state: RunState,
+    /// Tokens of prompts, cached ones included; `None` where an attempt didn't say.
+    pub input_tokens: Option<u64>,
+    /// Those of them that were read from the cache.
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens of answers.
+    pub output_tokens: Option<u64>,
+    /// What it cost.
+    pub cost: Option<NanoDollars>,
+    /// Sums and counts.
+    pub numbers: Numbers,
+}
+
+/// Which runs are listed, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunsWanted {
+    /// Of which project; `None` is all.
+    pub project: Option<Project>,
+    /// Started at or after.
+    pub since: Option<Time>,
+    /// `agent` or `agent/prompt`.
+    pub prompt: Option<String>,
+    /// Only those that ended like this.
+    pub outcome: Option<RunOutcome>,
+    /// The most.
+    pub limit: Option<u32>,
+}
+
+impl Store {
+    /// Runs, the newest first: those that were recorded last.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn runs(&self, wanted: &RunsWanted) -> Result<Vec<RunRow>, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        list(&mut reader, wanted, &|epoch| self.lives(epoch)).await.map_err(|fault| self.failed(fault))
+    }
+
+    /// The run whose id begins like that; `last` is the newest of `project`, `last~1` the one before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if none or several do; it names those.
+    pub async fn find(&self, project: &Project, id: &str) -> Result<RunId, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        find(&mut reader, project, id).await.map_err(|fault| self.failed(fault))
+    }
+
+    /// The run before `id` with the same prompt and project that called a model, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn before(&self, id: &RunId) -> Result<Option<RunId>, Error> {
+        let mut reader = self.sqlite.reader().await?;
+        before(&mut reader, id).await.map_err(|fault| self.failed(fault))
+    }
+}
+
+pub(crate) async fn list(
+    reader: &mut SqliteConnection,
+    wanted: &RunsWanted,
+    alive: Alive<'_>,
+) -> Result<Vec<RunRow>, Fault> {
+    let rows = listing(wanted).build().fetch_all(reader).await?;
+    rows.iter().map(|line| row(line, alive)).collect()
+}
+
+/// The query of a list: which runs are wanted is decided in an index, and only their rows are read.
+pub(crate) fn listing(wanted: &RunsWanted) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(COLUMNS);
+    query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.seq IN (SELECT seq FROM runs");
+    let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
+    match &wanted.project {
+        Some(project) => query.push(" INDEXED BY runs_by_project WHERE project = ").push_bind(project.0.clone()),
+        None if narrow => query.push(" INDEXED BY runs_by_project WHERE 1"),
+        None => query.push(" WHERE 1"),
+    };
+    if let Some(since) = wanted.since {
+        query.push(" AND started >= ").push_bind(since.0);
+    }
+    if let Some(prompt) = &wanted.prompt {
+        let (agent, name) = prompt.split_once('/').map_or((prompt.as_str(), None), |(agent, name)| (agent, Some(name)));
+        query.push(" AND agent = ").push_bind(agent.to_owned());
+        if let Some(name) = name {
+            query.push(" AND prompt = ").push_bind(name.to_owned());
+        }
+    }
+    if let Some(outcome) = wanted.outcome {
+        query.push(" AND outcome = ").push_bind(outcome.as_str());
+    }
+    query.push(" ORDER BY seq DESC");
+    if let Some(limit) = wanted.limit {
+        query.push(" LIMIT ").push_bind(i64::from(limit));
+    }
+    query.push(") ORDER BY r.seq DESC");
+    query
+}
+
+pub(super) fn row(row: &SqliteRow, alive: Alive<'_>) -> Result<RunRow, Fault> {
+    // What an open attempt uses is not in the sums yet, and nobody knows it.
+    let open: bool = get(row, "open")?;
+    let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
+    Ok(RunRow {
+        id: RunId(get(row, "id")?),
+        project: Project(get(row, "project")?),
+        actor: get(row, "actor")?,
+        kind: get(row, "kind")?,
+        parent: get::<Option<String>>(row, "parent")?.map(RunId),
+        prompt: PromptId {
+            agent: get(row, "agent")?,
+            name: get(row, "prompt")?,
+            version: get(row, "version")?,
+            closure: get(row, "closure")?,
+        },
+        role: get(row, "role")?,
+        model: get(row, "model")?,
+        endpoint: get(row, "endpoint")?,
+        line: count_or_null(row, "line")?,
+        started: Time(get(row, "started")?),
+        ended: get::<Option<i64>>(row, "ended")?.map(Time),
+        state: state(row, alive)?,
+        input_tokens: settled("input_tokens")?,
+        cache_read_tokens: settled("cache_read_tokens")?,
+        output_tokens: settled("output_tokens")?,
+        cost: settled("nanos")?.map(NanoDollars),
+        numbers: json(row, "numbers")?,
+    })
+}
+
+fn state(row: &SqliteRow, alive: Alive<'_>) -> Result<RunState, Fault> {
+    match (get::<&str>(row, "state")?, get::<Option<&str>>(row, "outcome")?) {
+        ("ended", Some(outcome)) => Ok(RunState::Ended(word("outcome", outcome)?)),
+        ("asking", None) => Ok(RunState::Asking),
+        ("running", None) if get::<Option<&str>>(row, "epoch")?.is_some_and(alive) => Ok(RunState::Running),
+        ("running", None) => Ok(RunState::Interrupted),
+        (state, outcome) => Err(Fault::Odd(format!("a run is `{state}` with outcome `{}`", outcome.unwrap_or("none")))),
+    }
+}
+
+pub(crate) async fn find(reader: &mut SqliteConnection, project: &Project, id: &str) -> Result<RunId, Fault> {
+    if let Some(back) = last(id) {
+        return newest(reader, project, id, back).await;
+    }
+    let shown = || proem_guard::show::terminal_str(id).into_string();
+    let beginning = id.to_ascii_lowercase();
+    if beginning.is_empty() || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let problem = format!("`{}` is no run; write the beginning of an id, `last`, or `last~1`", shown());
+        return Err(Fault::Missing(problem));
+    }
+    // `g` follows the last hexadecimal digit.
+    let most = i64::try_from(NAMED).unwrap_or(i64::MAX).saturating_add(1);
+    let found: Vec<String> =
+        sqlx::query_scalar("SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2")
+            .bind(&beginning)
+            .bind(most)
+            .fetch_all(reader)
+            .await?;
+    match found.as_slice() {
+        [] => Err(Fault::Missing(format!("no run begins with `{}`; `proem runs list` names them", shown()))),
+        [one] => Ok(RunId(one.clone())),
+        several => {
+            let names: Vec<String> = several.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
+            let more = if several.len() > NAMED { " and others" } else { "" };
+            let problem =
+                format!("several runs begin with `{}`: {}{more}; write more digits", shown(), names.join(", "));
+            Err(Fault::Missing(problem))
+        }
+    }
+}
+
+/// How far back `last` or `last~N` goes.
+fn last(id: &str) -> Option<u32> {
+    match id.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+async fn newest(reader: &mut SqliteConnection, project: &Project, id: &str, back: u32) -> Result<RunId, Fault> {
+    let found: Option<String> =
+        sqlx::query_scalar("SELECT id FROM runs WHERE project = ? ORDER BY seq DESC LIMIT 1 OFFSET ?")
+            .bind(&project.0)
+            .bind(i64::from(back))
+            .fetch_optional(reader)
+            .await?;
+    let problem = || match back {
+        0 => "no run of this project is recorded".to_owned(),
+        _ => format!("there is no `{id}`: this project has fewer runs; `proem runs list` names them"),
+    };
+    found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
+}
+
+pub(crate) async fn before(reader: &mut SqliteConnection, id: &RunId) -> Result<Option<RunId>, Fault> {
+    let found: Option<String> = sqlx::query_scalar(
+        "SELECT r.id FROM runs l CROSS JOIN runs r INDEXED BY runs_by_project \
+         ON r.project = l.project AND r.seq < l.seq AND r.agent = l.agent AND r.prompt = l.prompt \
+         WHERE l.id = ? AND EXISTS (SELECT 1 FROM calls c WHERE c.run = r.id) ORDER BY r.seq DESC LIMIT 1",
+    )
+    .bind(&id.0)
+    .fetch_optional(reader)
+    .await?;
+    Ok(found.map(RunId))
+}

@@ -1,0 +1,295 @@
+//! Queries against rows that are written by plain SQL.
+
+use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit};
+use proem_engine::run::Time;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+
+use super::values::Fault;
+use super::{CostsWanted, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics};
+use crate::record::{CallState, Project, RunId, RunOutcome};
+
+const SCHEMA: &str = include_str!("../../migrations/0001.sql");
+
+/// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.
+const ROWS: &str = r#"
+INSERT INTO epochs VALUES ('alive', '/p', 'person:a@pipe', 1, NULL, NULL), ('gone', '/p', 'person:a@pipe', 1, 2, 'dead');
+INSERT INTO meta VALUES ('last_seen', '1763800000000');
+INSERT INTO runs (id, project, actor, epoch, kind, agent, prompt, version, closure, role, model, endpoint, started,
+    ended, state, outcome, files, inputs, settings, profile, replayable, input_tokens, nanos, numbers)
+SELECT printf('%08x%08x', n / 3, n), iif(n = 6, '/q', '/p'), 'person:a@pipe', iif(n = 2, 'gone', 'alive'), 'prompt',
+    'reviews', iif(n = 4, 'strict', 'triage'), '1.0.0', 'c', iif(n = 4, 'large', 'small'), 'm', 'e', n * 1000,
+    iif(n < 3, NULL, n * 1000 + 5), iif(n < 3, 'running', 'ended'),
+    CASE n WHEN 3 THEN 'answered' WHEN 4 THEN 'fell-back' WHEN 5 THEN 'refused' WHEN 6 THEN 'assembled' END,
+    '{"f":"h"}', 'i', '{}', 'null', iif(n = 3, 'yes', 'it is a test'), NULL, NULL,
+    iif(n = 3, '{"assembledUs":1500,"scanned":4,"threats":1,"filtered":1,"escalated":false}', '{}')
+FROM (WITH RECURSIVE k (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < 6) SELECT n FROM k);
+INSERT INTO assemblies SELECT id, 0, project, actor, started, '[]', 100, 40, iif(started = 3000, 400, NULL), 'c', '{}', 'r'
+    FROM runs WHERE started IN (1000, 2000, 3000, 4000, 5000, 6000);
+INSERT INTO calls (run, effect, project, actor, at, model, endpoint, tool, body, pieces, state, problems, repairs)
+    SELECT id, 0, project, actor, started, 'm', 'e', 'triage', 'b', '{}', iif(started = 3000, 'answered', 'pending'),
+    '[]', iif(started = 3000, '["a","b"]', '[]') FROM runs WHERE started < 6000;
+INSERT INTO attempts SELECT started / 1000, id, 0, 0, project, actor, epoch, started, '2025-11-22', 500, 70,
+    iif(started = 3000, 'reported', 'open') FROM runs WHERE started <= 3000;
+INSERT INTO attempts SELECT 9, id, 0, 1, project, actor, epoch, started, '2025-11-22', NULL, 70, 'unknown'
+    FROM runs WHERE started = 3000;
+INSERT INTO usage VALUES (3, '/p', 'x', 3001, 200, NULL, 10, 120, 0, 80, 60, 0, 20, '{"input":80,"cacheRead":60,"cacheWrites":[],"output":20}', 300, 100);
+INSERT INTO usage VALUES (9, '/p', 'x', 3001, NULL, 'connection', 0, 20, 0, NULL, NULL, NULL, NULL, NULL, NULL, 70);
+INSERT INTO corrections (attempt, project, actor, at, nanos, why) VALUES (3, '/p', 'x', 1, 250, 'w'), (3, '/p', 'x', 2, 260, 'w');
+INSERT INTO spend VALUES ('/p', '2025-11-22', 'm', 'reviews', 'triage', 2, 260, 170, 1, 1),
+    ('/p', '2025-11-01', 'm', 'reviews', 'triage', 1, 40, 7, 0, 0), ('/p', '2025-10-31', 'm', 'reviews', 'triage', 1, 1000, 7, 0, 0),
+    ('/q', '2025-11-22', 'm', 'reviews', 'triage', 1, 5, 9, 0, 0);
+INSERT INTO outcomes SELECT id, project, actor, started, 'reviews/triage', 'reviews', iif(started = 3000, 'high', 'low'),
+    'complete', '[]' FROM runs WHERE started IN (3000, 4000, 5000);
+INSERT INTO failures (run, project, actor, at, agent, kind, issue, cleared)
+    SELECT id, project, actor, started, 'reviews/triage', 'reviews', '{"quality":"low","completeness":"complete","risks":[]}',
+    iif(started = 4000, 9, NULL) FROM runs WHERE started IN (4000, 5000);
+INSERT INTO feedback (run, project, actor, at, verdict, note) SELECT id, project, actor, 1, 'good', '' FROM runs WHERE started = 3000;
+INSERT INTO approvals (run, project, actor, at, step, question, options, answer)
+    SELECT id, project, actor, 1, 2, 'Which?', '["a","b"]', 1 FROM runs WHERE started = 3000;
+"#;
+
+async fn memory(rows: &'static str) -> SqliteConnection {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).disable_statement_logging();
+    let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::raw_sql(SCHEMA).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(rows).execute(&mut connection).await.unwrap();
+    connection
+}
+
+fn project() -> Project {
+    Project("/p".to_owned())
+}
+
+fn third() -> RunId {
+    RunId("0000000100000003".to_owned())
+}
+
+#[tokio::test]
+async fn lists_are_narrowed_and_the_newest_come_first() {
+    let mut memory = memory(ROWS).await;
+    let all = RunsWanted { project: Some(project()), ..RunsWanted::default() };
+    for (wanted, expected) in [
+        (all.clone(), "5 4 3 2 1"),
+        (RunsWanted::default(), "6 5 4 3 2 1"),
+        (RunsWanted { limit: Some(2), ..all.clone() }, "5 4"),
+        (RunsWanted { since: Some(Time(4000)), ..all.clone() }, "5 4"),
+        (RunsWanted { since: Some(Time(4001)), project: None, ..all.clone() }, "6 5"),
+        (RunsWanted { prompt: Some("reviews/strict".to_owned()), ..all.clone() }, "4"),
+        (RunsWanted { prompt: Some("reviews".to_owned()), limit: Some(1), ..all.clone() }, "5"),
+        (RunsWanted { prompt: Some("other".to_owned()), ..all.clone() }, ""),
+        (RunsWanted { outcome: Some(RunOutcome::FellBack), ..all.clone() }, "4"),
+        (RunsWanted { outcome: Some(RunOutcome::Assembled), ..all.clone() }, ""),
+    ] {
+        let found = runs::list(&mut memory, &wanted, &|_| true).await.unwrap();
+        let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
+        assert_eq!(found.join(" "), expected, "{wanted:?}");
+    }
+    sqlx::query("UPDATE runs SET input_tokens = 0, nanos = 0").execute(&mut memory).await.unwrap();
+    let found = runs::list(&mut memory, &all, &|_| true).await.unwrap();
+    let known: Vec<bool> = found.iter().map(|run| run.cost.is_some() && run.input_tokens.is_some()).collect();
+    assert_eq!(known, [true, true, true, false, false], "an open attempt is no zero");
+    let states: Vec<RunState> =
+        runs::list(&mut memory, &all, &|_| true).await.unwrap().iter().rev().map(|run| run.state).collect();
+    let ended = |outcome| RunState::Ended(outcome);
+    let expected = [
+        RunState::Running,
+        RunState::Interrupted,
+        ended(RunOutcome::Answered),
+        ended(RunOutcome::FellBack),
+        ended(RunOutcome::Refused),
+    ];
+    assert_eq!(states, expected);
+}
+
+#[tokio::test]
+async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
+    let mut memory = memory(ROWS).await;
+    for (id, expected) in [
+        ("last", "0000000100000005"),
+        ("last~0", "0000000100000005"),
+        ("last~4", "0000000000000001"),
+        ("0000000100000003", "0000000100000003"),
+        ("00000002", "0000000200000006"),
+        ("last~5", "there is no `last~5`: this project has fewer runs; `proem runs list` names them"),
+        ("last~x", "`last~x` is no run; write the beginning of an id, `last`, or `last~1`"),
+        ("", "`` is no run; write the beginning of an id, `last`, or `last~1`"),
+        ("%", "`%` is no run; write the beginning of an id, `last`, or `last~1`"),
+        ("\u{1b}[2J", r"`\u{1b}[2J` is no run; write the beginning of an id, `last`, or `last~1`"),
+        ("ff", "no run begins with `ff`; `proem runs list` names them"),
+        ("00000000", "several runs begin with `00000000`: `0000000000000001`, `0000000000000002`; write more digits"),
+        (
+            "0",
+            "several runs begin with `0`: `0000000000000001`, `0000000000000002`, `0000000100000003`, \
+             `0000000100000004`, `0000000100000005` and others; write more digits",
+        ),
+    ] {
+        let found = match runs::find(&mut memory, &project(), id).await {
+            Ok(id) => id.0,
+            Err(Fault::Missing(why)) => why,
+            Err(other) => format!("{other:?}"),
+        };
+        assert_eq!(found, expected, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_read_whole() {
+    let mut memory = memory(ROWS).await;
+    let run = detail::detail(&mut memory, &third(), &|epoch| epoch == "alive").await.unwrap();
+    let [call] = run.calls.as_slice() else { panic!("{:?}", run.calls) };
+    assert_eq!((call.state, call.tokens, call.monolithic_tokens), (CallState::Answered, 100, Some(400)));
+    let [first, second] = call.attempts.as_slice() else { panic!("{:?}", call.attempts) };
+    assert_eq!(first.booked.map(|nanos| nanos.0), Some(260), "the last correction counts");
+    assert_eq!(first.usage.as_ref().and_then(|usage| usage.cache_read), Some(60));
+    assert_eq!((second.booked, second.most, second.status), (None, None, None), "unknown is no zero");
+    assert_eq!(run.approvals.first().and_then(|approval| approval.answer), Some(1));
+    assert_eq!((run.feedback.len(), run.resumable, run.steps.len()), (1, false, 0));
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_unknown_when_its_process_is_gone() {
+    let mut memory = memory(ROWS).await;
+    for (id, expected) in [
+        ("0000000000000001", CallState::Pending),
+        ("0000000000000002", CallState::Unknown),
+        ("0000000100000003", CallState::Answered),
+        ("0000000100000005", CallState::Failed),
+        ("0000000200000006", CallState::Failed),
+    ] {
+        let run = detail::detail(&mut memory, &RunId(id.to_owned()), &|epoch| epoch == "alive").await.unwrap();
+        assert_eq!(run.calls.first().map(|call| call.state), Some(expected), "{id}");
+        sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_run_before_is_one_that_called() {
+    let mut memory = memory(ROWS).await;
+    for (id, expected) in [
+        ("0000000100000005", Some("0000000100000003")),
+        ("0000000100000004", None),
+        ("0000000000000001", None),
+        ("0000000200000006", None),
+    ] {
+        let found = runs::before(&mut memory, &RunId(id.to_owned())).await.unwrap();
+        assert_eq!(found.as_ref().map(|id| id.0.as_str()), expected, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_cleared_counts_no_more() {
+    let mut memory = memory(ROWS).await;
+    let failures = learned::failures(&mut memory, &project(), Some("reviews/triage")).await.unwrap();
+    let seen: Vec<(i64, bool)> = failures.iter().map(|row| (row.recorded.at.0, row.cleared.is_some())).collect();
+    assert_eq!(seen, [(5000, false), (4000, true)]);
+    assert!(learned::failures(&mut memory, &project(), Some("other")).await.unwrap().is_empty());
+    let history = learned::history(&mut memory, &project(), "reviews/triage", Time(3000)).await.unwrap();
+    let seen: Vec<(i64, bool)> = history.iter().map(|recorded| (recorded.at.0, recorded.issue.is_none())).collect();
+    assert_eq!(seen, [(3000, true), (5000, false)]);
+}
+
+#[tokio::test]
+async fn spending_and_caps_add_up() {
+    let mut memory = memory(ROWS).await;
+    let wanted = CostsWanted { project: Some(project()), since: Some("2025-11-01".to_owned()) };
+    let found = costs::costs(&mut memory, &wanted).await.unwrap();
+    let lines: Vec<(&str, u64, u64)> =
+        found.lines.iter().map(|line| (line.day.as_str(), line.cost.0, line.unpriced)).collect();
+    assert_eq!(lines, [("2025-11-01", 40, 0), ("2025-11-22", 260, 1)]);
+    assert_eq!((found.open, found.reserved.0), (2, 1000));
+    sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
+    // 1763800000000 is 2025-11-22T08:26:40Z, which a clock that runs behind does not change.
+    for (scope, period, unit, settled, open) in [
+        (Scope::Project, Period::Day, Unit::NanoDollars, 260, 1000),
+        (Scope::Project, Period::Month, Unit::NanoDollars, 300, 1000),
+        (Scope::User, Period::Day, Unit::NanoDollars, 265, 1000),
+        (Scope::User, Period::Month, Unit::Tokens, 186, 140),
+        (Scope::Project, Period::Run, Unit::Tokens, 0, 0),
+    ] {
+        let cap = Cap { scope, period, unit, most: 1 };
+        let zone = jiff::tz::TimeZone::UTC;
+        let found = costs::against(&mut memory, (&project(), &[cap]), Time(0), &zone).await.unwrap();
+        assert_eq!(found.first().map(|now| now.spent), Some(Spent { settled, open }), "{cap:?}");
+        sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn estimates_are_of_first_attempts_that_were_answered() {
+    let mut memory = memory(ROWS).await;
+    let found = costs::estimates(&mut memory).await.unwrap();
+    let seen: Vec<(u64, u64, u64)> = found.iter().map(|one| (one.calls, one.counted, one.reported)).collect();
+    assert_eq!(seen, [(1, 100, 80)]);
+}
+
+#[tokio::test]
+async fn every_figure_says_how_many_it_is_of() {
+    let mut memory = memory(ROWS).await;
+    let wanted = StatisticsWanted { project: Some(project()), since: None };
+    let found = statistics::statistics(&mut memory, &wanted).await.unwrap();
+    let summary = |value, n| Summary { value: Some(value), n };
+    let all = &found.all;
+    assert_eq!((all.runs, all.calls), (5, 3));
+    assert_eq!(all.input_tokens, summary(80.0, 1));
+    assert_eq!(all.cache_hit_rate, summary(0.75, 1));
+    assert_eq!(all.success_rate, summary(1.0, 1));
+    assert_eq!(all.repairs, summary(2.0, 1));
+    assert_eq!(all.fallback_rate, summary(1.0 / 3.0, 3));
+    assert_eq!((all.latency_p50_ms, all.latency_p95_ms), (summary(120.0, 1), summary(120.0, 1)));
+    assert_eq!(all.assembly_p50_ms, summary(1.5, 1));
+    assert_eq!(all.saved_rate, summary(0.75, 1));
+    assert_eq!(all.embedding_calls, Summary::default(), "nobody said");
+    assert_eq!(all.threat_rate, summary(0.25, 4));
+    assert_eq!(all.cost, summary(0.000_000_26, 1), "what has no price is not in it");
+    assert_eq!(all.approval_rate, summary(1.0, 1));
+    let names = |groups: &[super::Group]| groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&found.prompts), ["reviews/strict@1.0.0", "reviews/triage@1.0.0"]);
+    assert_eq!(
+        (names(&found.tools), names(&found.roles)),
+        (vec!["triage".to_owned()], vec!["large".into(), "small".into()])
+    );
+    assert_eq!(found.tools.first().map(|tool| (tool.runs, tool.calls)), Some((5, 3)));
+    assert_eq!(found.days, [("2025-11-22".to_owned(), 3)]);
+}
+
+/// A hundred thousand runs of ten projects.
+const MANY: &str = "
+INSERT INTO epochs VALUES ('gone', '/p0', 'x', 1, 2, 'dead');
+INSERT INTO runs (id, project, actor, epoch, kind, agent, prompt, version, closure, role, model, endpoint, started,
+    state, outcome, files, inputs, settings, profile, replayable, numbers)
+SELECT printf('%016x', n), '/p' || (n % 10), 'x', 'gone', 'prompt', 'reviews', 'triage' || (n % 1000 = 7), '1.0.0', 'c',
+    'small', 'm', 'e', n, 'ended', iif(n % 5000 = 7, 'failed', 'answered'), printf('{\"f\":\"%.600c\"}', 'f'), 'i', '{}',
+    'null', 'yes', '{}'
+FROM (WITH RECURSIVE k (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < 100000) SELECT n FROM k);
+ANALYZE;
+";
+
+/// The steps of SQLite's plan for a query, joined.
+async fn plan(memory: &mut SqliteConnection, sql: &str) -> String {
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(memory).await.unwrap();
+    rows.iter().map(|row| row.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
+    let mut memory = memory(MANY).await;
+    let seventh = RunsWanted { project: Some(Project("/p7".to_owned())), limit: Some(20), ..RunsWanted::default() };
+    for (wanted, expected) in [
+        (seventh.clone(), 20),
+        (RunsWanted { since: Some(Time(99_990)), ..seventh.clone() }, 1),
+        (RunsWanted { prompt: Some("reviews/triage1".to_owned()), ..seventh.clone() }, 20),
+        (RunsWanted { outcome: Some(RunOutcome::Failed), ..seventh.clone() }, 20),
+        (RunsWanted { outcome: Some(RunOutcome::FellBack), ..seventh.clone() }, 0),
+        (RunsWanted { outcome: Some(RunOutcome::Failed), project: None, ..seventh.clone() }, 20),
+        (RunsWanted { project: None, ..seventh.clone() }, 20),
+    ] {
+        let plan = plan(&mut memory, runs::listing(&wanted).sql().as_str()).await;
+        let inner = plan
+            .lines()
+            .find(|line| line.ends_with("runs") || line.contains(" runs USING") || line.contains("SCAN runs"));
+        let inner = inner.unwrap_or_default();
+        let narrow = wanted.project.is_some() || wanted.outcome.is_some();
+        assert!(!narrow || inner.contains("USING COVERING INDEX runs_by_project"), "{wanted:?}\n{plan}");
+        assert_eq!(runs::list(&mut memory, &wanted, &|_| true).await.unwrap().len(), expected, "{wanted:?}\n{plan}");
+    }
+}

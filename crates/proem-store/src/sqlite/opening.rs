@@ -1,0 +1,299 @@
+//! Opening a store: whose it is, of which form, and whether it can be used.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proem_engine::run::Time;
+use proem_guard::Key;
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+
+use super::place::{self, There};
+use super::script::{Link, Script, unusable};
+use super::writer::{Writer, Writing};
+use super::{How, Reading, Sqlite};
+use crate::epoch::{self, Epoch};
+use crate::error::{Error, Unusable};
+use crate::store::{Access, Opened, Opening, Origin, Store};
+
+/// The forms of the tables, each as the statements that make it from the one before.
+const FORMS: [&str; 1] = [include_str!("../../migrations/0001.sql")];
+
+/// How long it is waited for another process's transaction.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How far the clock may be behind the last time that was seen before that is said, in milliseconds:
+/// clocks of one machine are set by less.
+const BEHIND: i64 = 60_000;
+
+/// A store that is open for writing.
+pub(super) struct Begun {
+    pub(super) writing: Writing,
+    pub(super) notes: Vec<String>,
+}
+
+/// The newest form.
+fn newest() -> i64 {
+    i64::try_from(FORMS.len()).unwrap_or(i64::MAX)
+}
+
+/// Opens a store.
+pub(super) async fn open(mut opening: Opening) -> Result<Opened, Error> {
+    opening.path = std::path::absolute(&opening.path).map_err(|error| place::unwritable(&opening.path, &error))?;
+    let path = opening.path.clone();
+    match opening.access {
+        Access::Write => {
+            let zone = opening.zone.clone();
+            let (writer, origin, notes) = Writer::start(opening).await?;
+            let reading = Arc::new(Reading { path, zone, how: How::Shared });
+            Ok(Opened { store: Store { sqlite: Sqlite { reading, writer: Some(writer) } }, origin, notes })
+        }
+        Access::Read => {
+            let reading = Reading { how: how(&path)?, path, zone: opening.zone.clone() };
+            let mut link = Link { connection: connect(&reading).await?, path: reading.path.clone() };
+            let origin = match reading.how {
+                How::Nothing => Origin::Own,
+                How::Shared | How::Immutable => {
+                    check_form(&mut link).await?;
+                    origin(&mut link, &opening.key).await?
+                }
+            };
+            close(link.connection, &reading.path).await?;
+            let sqlite = Sqlite { reading: Arc::new(reading), writer: None };
+            Ok(Opened { store: Store { sqlite }, origin, notes: Vec::new() })
+        }
+    }
+}
+
+async fn close(connection: SqliteConnection, path: &Path) -> Result<(), Error> {
+    connection.close().await.map_err(|error| unusable(path, &error))
+}
+
+/// How a file is read that nobody here writes.
+fn how(path: &Path) -> Result<How, Error> {
+    if place::look(path)? != There::File {
+        return Ok(How::Nothing);
+    }
+    let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
+    // Without a log and with a folder in which none can be made, nobody can be writing.
+    if !writable && place::size(&place::beside(path, "-wal")) == 0 { Ok(How::Immutable) } else { Ok(How::Shared) }
+}
+
+/// What every connection is told.
+fn options() -> SqliteConnectOptions {
+    SqliteConnectOptions::new().busy_timeout(PATIENCE).foreign_keys(true).disable_statement_logging()
+}
+
+/// A connection that only reads.
+async fn connect(reading: &Reading) -> Result<SqliteConnection, Error> {
+    let failed = |error: sqlx::Error| unusable(&reading.path, &error);
+    let options = match reading.how {
+        How::Shared => options().filename(&reading.path).read_only(true),
+        How::Immutable => options().filename(&reading.path).read_only(true).immutable(true),
+        How::Nothing => {
+            let connection = options().filename(":memory:").in_memory(true).connect().await.map_err(failed)?;
+            let mut link = Link { connection, path: reading.path.clone() };
+            make_tables(&mut link, 0).await?;
+            make_meta(&mut link, None).await?;
+            return Ok(link.connection);
+        }
+    };
+    options.connect().await.map_err(failed)
+}
+
+/// A connection that only reads.
+pub(super) async fn reader(reading: &Reading) -> Result<SqliteConnection, Error> {
+    connect(reading).await
+}
+
+/// Opens a store for writing, on the thread that writes.
+pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
+    let path = opening.path.clone();
+    let failed = |error: std::io::Error| place::unwritable(&path, &error);
+    place::make_folder(&path)?;
+    let there = place::look(&path)?;
+    // Processes that open the store at the same time do so one after the other.
+    let turn = epoch::opening(&path).map_err(failed)?;
+    place::make_file(&path)?;
+    let options = options()
+        .filename(&path)
+        .auto_vacuum(SqliteAutoVacuum::Incremental)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("secure_delete", "ON")
+        .pragma("trusted_schema", "OFF");
+    let connection = options.connect().await.map_err(|error| unusable(&path, &error))?;
+    let mut link = Link { connection, path: path.clone() };
+    let form = form(&mut link).await?;
+    if form == 0 && there == There::File && !is_empty(&mut link).await? {
+        let why = "it is a database of something else".to_owned();
+        return Err(Unusable::Corrupt { path, why }.into());
+    }
+    if form == 0 {
+        begin_immediate(&mut link).await?;
+        make_tables(&mut link, form).await?;
+        make_meta(&mut link, Some(&opening.key)).await?;
+        commit(&mut link).await?;
+    }
+    check_form(&mut link).await?;
+    let origin = origin(&mut link, &opening.key).await?;
+    let mut writing = Writing { link, opening, origin, epoch: None, seen: 0, buried: Vec::new() };
+    let mut notes = Vec::new();
+    if writing.origin == Origin::Own {
+        let before = writing.begin().await?;
+        let now = clock();
+        if before > now.0.saturating_add(BEHIND) {
+            let (seen, now) = (words(Time(before)), words(now));
+            notes.push(format!(
+                "the clock says {now}, but the records have seen {seen}; spending is booked to the later time until \
+                 the clock is there, or until `proem store reset-clock`"
+            ));
+        }
+        let now = Time(now.0.max(before));
+        writing.sweep().await?;
+        writing.begin_epoch()?;
+        let outcome = async {
+            writing.write_epoch(now).await?;
+            let settled = writing.bury_at(now).await?;
+            writing.commit(before).await?;
+            Ok::<u64, Error>(settled)
+        };
+        let settled = outcome.await?;
+        if settled > 0 {
+            let (attempts, were, they) =
+                if settled == 1 { ("attempt", "was", "it") } else { ("attempts", "were", "they") };
+            notes.push(format!(
+                "{settled} {attempts} of processes that are gone {were} booked in full, for nobody knows what {they} used"
+            ));
+        }
+    }
+    drop(turn);
+    Ok(Begun { writing, notes })
+}
+
+impl Writing {
+    /// Begins an epoch of this process.
+    pub(super) fn begin_epoch(&mut self) -> Result<(), Error> {
+        let id = random(self.path())?;
+        let epoch = Epoch::begin(self.path(), id).map_err(|error| place::unwritable(self.path(), &error))?;
+        self.epoch = Some(epoch);
+        Ok(())
+    }
+
+    /// Writes its line.
+    pub(super) async fn write_epoch(&mut self, now: Time) -> Result<(), Error> {
+        let (id, actor) = (self.epoch_id(), self.opening.actor.to_string());
+        let mut script = Script::new();
+        script.add("INSERT INTO epochs (id, project, actor, began) VALUES (?, ?, ?, ?)");
+        script.with(&id).with(&self.opening.project.0).with(&actor).with(now);
+        self.link.run(script).await.map(drop)
+    }
+
+    /// Removes locks without an epoch.
+    async fn sweep(&mut self) -> Result<(), Error> {
+        let mut script = Script::new();
+        script.add("SELECT id FROM epochs WHERE ended IS NULL");
+        let rows = self.link.run(script).await?;
+        let known: Vec<String> = rows.iter().map(|row| self.link.get(row, 0)).collect::<Result<_, Error>>()?;
+        epoch::sweep(self.path(), &known);
+        Ok(())
+    }
+}
+
+/// The time on this machine.
+pub(super) fn clock() -> Time {
+    Time(jiff::Timestamp::now().as_millisecond())
+}
+
+/// A time as it is shown.
+fn words(time: Time) -> String {
+    jiff::Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |time| format!("{time:.0}"))
+}
+
+/// Sixteen random hexadecimal digits.
+fn random(path: &Path) -> Result<String, Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Unusable::Other { path: path.to_owned(), why: format!("no random bytes: {error}") })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+async fn begin_immediate(link: &mut Link) -> Result<(), Error> {
+    let mut script = Script::new();
+    script.add("BEGIN IMMEDIATE");
+    link.run(script).await.map(drop)
+}
+
+async fn commit(link: &mut Link) -> Result<(), Error> {
+    let mut script = Script::new();
+    script.add("COMMIT");
+    link.run(script).await.map(drop)
+}
+
+/// The form that a file says it has; 0 where it says none.
+async fn form(link: &mut Link) -> Result<i64, Error> {
+    let mut script = Script::new();
+    script.add("PRAGMA user_version");
+    let rows = link.run(script).await?;
+    rows.first().map_or(Ok(0), |row| link.get(row, 0))
+}
+
+/// Whether there is no table.
+async fn is_empty(link: &mut Link) -> Result<bool, Error> {
+    let mut script = Script::new();
+    script.add("SELECT 1 FROM sqlite_schema LIMIT 1");
+    Ok(link.run(script).await?.is_empty())
+}
+
+/// Refuses a form that is not known here.
+async fn check_form(link: &mut Link) -> Result<(), Error> {
+    let (path, known) = (link.path.clone(), newest());
+    match form(link).await? {
+        found if found > known => Err(Unusable::Newer { path, found, known }.into()),
+        found if found == known => Ok(()),
+        _ => {
+            let why = "it is a database of something else".to_owned();
+            Err(Unusable::Corrupt { path, why }.into())
+        }
+    }
+}
+
+/// Makes the tables of the newest form from those of another, within a transaction.
+async fn make_tables(link: &mut Link, from: i64) -> Result<(), Error> {
+    for statements in FORMS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        let mut script = Script::new();
+        script.add(statements);
+        link.run(script).await?;
+    }
+    let mut script = Script::new();
+    script.add(&format!("PRAGMA user_version = {}", newest()));
+    link.run(script).await.map(drop)
+}
+
+/// Writes what a store knows of itself.
+async fn make_meta(link: &mut Link, key: Option<&Key>) -> Result<(), Error> {
+    let id = random(&link.path)?;
+    let seal = key.map(|key| seal(key, &id)).unwrap_or_default();
+    let created = clock().0.to_string();
+    let mut script = Script::new();
+    script.add("INSERT INTO meta (key, value) VALUES ('store_id', ?), ('seal', ?), ('created', ?), ('last_seen', '0')");
+    script.with(&id).with(&seal).with(&created);
+    link.run(script).await.map(drop)
+}
+
+/// What only the installation with this key can write about that store.
+pub(super) fn seal(key: &Key, id: &str) -> String {
+    key.seal("proem store", id.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Who created a store.
+async fn origin(link: &mut Link, key: &Key) -> Result<Origin, Error> {
+    let mut script = Script::new();
+    script.add("SELECT (SELECT value FROM meta WHERE key = 'store_id'), (SELECT value FROM meta WHERE key = 'seal')");
+    let rows = link.run(script).await?;
+    let Some(row) = rows.first() else { return Ok(Origin::Foreign) };
+    let (id, found): (Option<String>, Option<String>) = (link.get(row, 0)?, link.get(row, 1)?);
+    let own = id.zip(found).is_some_and(|(id, found)| seal(key, &id) == found);
+    Ok(if own { Origin::Own } else { Origin::Foreign })
+}

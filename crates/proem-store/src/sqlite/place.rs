@@ -1,0 +1,169 @@
+//! Where a store lies: its folder, its file, and on what kind of file system.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::epoch;
+use crate::error::{Error, Unusable};
+
+/// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
+/// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
+const NETWORK: [(u32, &str); 14] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9p"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "kAFS"),
+    (0x7375_7245, "Coda"),
+    (0x564C, "NCP"),
+    (0x00C3_6400, "Ceph"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"),
+    (0x4750_4653, "GPFS"),
+];
+
+/// The name of a network file system with that number; `None` for a local or unknown one. FUSE is
+/// unknown, for what stands behind it can be either.
+fn network(magic: u32) -> Option<&'static str> {
+    NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, kind)| *kind)
+}
+
+/// What the system says about a path, as an error of the store.
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Unusable::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
+}
+
+/// Refuses a network file system; `path` is there.
+fn local(path: &Path) -> Result<(), Error> {
+    let Ok(found) = rustix::fs::statfs(path) else { return Ok(()) };
+    // The number has 32 bits; how wide the field is depends on the architecture.
+    let bits = i128::from(found.f_type) & i128::from(u32::MAX);
+    match u32::try_from(bits).ok().and_then(network) {
+        Some(kind) => Err(Unusable::Network { path: path.to_owned(), kind: kind.to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum There {
+    /// Nothing.
+    Nothing,
+    /// A file without a byte.
+    Empty,
+    /// A file.
+    File,
+}
+
+/// The path of a file beside the database, such as its log `-wal`.
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+/// The bytes of a file; 0 if it isn't there.
+pub(super) fn size(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(0, |found| found.len())
+}
+
+/// Looks at what is there: a file, no link and nothing else, on a local disk, whole with its log.
+pub(super) fn look(path: &Path) -> Result<There, Error> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(There::Nothing),
+        Err(error) => return Err(unwritable(path, &error)),
+    };
+    if !found.is_file() {
+        let why = "it is a link or no file; remove it, or set XDG_STATE_HOME to another folder".to_owned();
+        return Err(Unusable::Other { path: path.to_owned(), why }.into());
+    }
+    local(path)?;
+    if found.len() > 0 {
+        return Ok(There::File);
+    }
+    // SQLite deletes the log of an empty database: what is in it would be lost.
+    if size(&beside(path, "-wal")) > 0 {
+        let why = "the file is empty, but its log is not".to_owned();
+        return Err(Unusable::Corrupt { path: path.to_owned(), why }.into());
+    }
+    Ok(There::Empty)
+}
+
+/// Makes the folder, for this user only.
+pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| unwritable(path, &error))?;
+    local(folder)
+}
+
+/// Makes the file, or sees that an existing one is this user's only. SQLite gives its other files the
+/// same mode.
+pub(super) fn make_file(path: &Path) -> Result<(), Error> {
+    let failed = |error: io::Error| unwritable(path, &error);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600).custom_flags(epoch::no_follow());
+    let file = options.open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known() {
+        let check = |magic: u32, expected: Option<&str>| assert_eq!(network(magic), expected, "{magic:x}");
+        check(0x6969, Some("NFS"));
+        check(0xFF53_4D42, Some("CIFS"));
+        check(0x0102_1997, Some("9p"));
+        check(0xEF53, None); // ext4
+        check(0x5846_5342, None); // XFS
+        check(0x9123_683E, None); // btrfs
+        check(0x0102_1994, None); // tmpfs
+        check(0x6573_5546, None); // FUSE
+    }
+
+    #[test]
+    fn an_empty_file_with_a_log_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        assert_eq!(look(&path).unwrap(), There::Nothing);
+        make_file(&path).unwrap();
+        assert_eq!(look(&path).unwrap(), There::Empty);
+        fs::write(beside(&path, "-wal"), "frames").unwrap();
+        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Corrupt { .. }))));
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("records.db"), folder.path().join("target"));
+        fs::write(&target, "x").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Other { .. }))));
+        assert!(make_file(&path).is_err());
+    }
+
+    #[test]
+    fn files_are_this_users_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/proem/records.db");
+        make_folder(&path).unwrap();
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        make_file(&path).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+    }
+}

@@ -1,0 +1,167 @@
+//! Statements that go to SQLite together: each trip to its thread costs more than most statements.
+
+use std::path::{Path, PathBuf};
+
+use proem_engine::run::Time;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
+
+use crate::error::{Error, Unusable};
+
+/// The most that one number of an attempt counts: a million dollars or a quadrillion tokens, so that
+/// eight thousand of them still add up to what SQLite's integers hold.
+pub(super) const MOST: i64 = 1 << 50;
+
+/// A number as it is stored: at most [`MOST`].
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).map_or(MOST, |value| value.min(MOST))
+}
+
+/// A number as it was stored. Negative ones are not stored.
+pub(super) fn count(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// A value that is bound to a statement.
+#[derive(Debug, Clone)]
+pub(super) enum Value<'v> {
+    Null,
+    Number(i64),
+    Text(&'v str),
+    Own(String),
+    Bytes(&'v [u8]),
+}
+
+impl<'v> From<&'v str> for Value<'v> {
+    fn from(value: &'v str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'v> From<&'v String> for Value<'v> {
+    fn from(value: &'v String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(value: String) -> Self {
+        Self::Own(value)
+    }
+}
+
+impl<'v> From<&'v [u8]> for Value<'v> {
+    fn from(value: &'v [u8]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(value: u64) -> Self {
+        Self::Number(number(value))
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(value: u32) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<Time> for Value<'_> {
+    fn from(value: Time) -> Self {
+        Self::Number(value.0)
+    }
+}
+
+impl<'v, T: Into<Self>> From<Option<T>> for Value<'v> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// Statements with their values, in order.
+#[derive(Debug, Default)]
+pub(super) struct Script<'v> {
+    sql: String,
+    values: Vec<Value<'v>>,
+}
+
+impl<'v> Script<'v> {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a statement; its values follow, one for each `?`.
+    pub(super) fn add(&mut self, sql: &str) -> &mut Self {
+        if !self.sql.is_empty() {
+            self.sql.push_str(";\n");
+        }
+        self.sql.push_str(sql);
+        self
+    }
+
+    /// Adds the value of the next `?`.
+    pub(super) fn with(&mut self, value: impl Into<Value<'v>>) -> &mut Self {
+        self.values.push(value.into());
+        self
+    }
+}
+
+/// A connection, with the path for its errors.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) connection: SqliteConnection,
+    pub(super) path: PathBuf,
+}
+
+impl Link {
+    /// Runs a script and gives the rows of all its statements.
+    pub(super) async fn run(&mut self, script: Script<'_>) -> Result<Vec<SqliteRow>, Error> {
+        let mut query = sqlx::query(AssertSqlSafe(script.sql));
+        for value in script.values {
+            query = match value {
+                Value::Null => query.bind(None::<i64>),
+                Value::Number(number) => query.bind(number),
+                Value::Text(text) => query.bind(text.to_owned()),
+                Value::Own(text) => query.bind(text),
+                Value::Bytes(bytes) => query.bind(bytes.to_vec()),
+            };
+        }
+        query.fetch_all(&mut self.connection).await.map_err(|error| unusable(&self.path, &error))
+    }
+
+    /// A column of a row.
+    pub(super) fn get<'r, T>(&self, row: &'r SqliteRow, column: usize) -> Result<T, Error>
+    where
+        T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+    {
+        row.try_get(column).map_err(|error| unusable(&self.path, &error))
+    }
+}
+
+/// What an error of SQLite's says about the store: by its primary result code, which is the lowest
+/// byte of the extended one (<https://www.sqlite.org/rescode.html>).
+pub(crate) fn unusable(path: &Path, error: &sqlx::Error) -> Error {
+    let path = path.to_owned();
+    let why = match error {
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        other => other.to_string(),
+    };
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i64>().ok()).unwrap_or(0);
+    Error::Unusable(match code & 0xff {
+        // SQLITE_BUSY, SQLITE_LOCKED.
+        5 | 6 => Unusable::Busy { path },
+        // SQLITE_PERM, SQLITE_READONLY, SQLITE_FULL, SQLITE_CANTOPEN, SQLITE_AUTH.
+        3 | 8 | 13 | 14 | 23 => Unusable::Unwritable { path, why },
+        // SQLITE_CORRUPT, SQLITE_NOTADB.
+        11 | 26 => Unusable::Corrupt { path, why },
+        _ => Unusable::Other { path, why },
+    })
+}

@@ -1,0 +1,275 @@
+//! What can be found where a store should be.
+#![expect(clippy::unwrap_used, reason = "tests fail loudly")]
+
+mod backend;
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+
+use backend::{Sqlite, again, given, integrity};
+use proem_engine::profile::Quality;
+use proem_engine::run::Time;
+use proem_guard::Key;
+use proem_store::laws::{Backend as _, Given};
+use proem_store::{Access, Error, Origin, Store, Unusable};
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    PathBuf::from(format!("{}{end}", path.display()))
+}
+
+/// What opening says, for reading and for writing.
+async fn both(sqlite: &Sqlite) -> [Result<Origin, Error>; 2] {
+    let mut said = Vec::new();
+    for access in [Access::Read, Access::Write] {
+        said.push(Store::open(sqlite.opening(access)).await.map(|opened| opened.origin));
+    }
+    said.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_new_store_is_this_users_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let opened = sqlite.opened(Access::Write).await;
+    assert_eq!((opened.origin, opened.notes), (Origin::Own, vec![]));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(sqlite.path.parent().unwrap()), 0o700);
+    for end in ["", "-wal", "-shm"] {
+        assert_eq!(mode(&beside(&sqlite.path, end)), 0o600, "{end}");
+    }
+    opened.store.close().await;
+    assert!(!beside(&sqlite.path, "-wal").exists(), "a store that is closed is one file");
+    assert_eq!(fs::read_dir(beside(&sqlite.path, ".epochs")).unwrap().count(), 1, "and the lock of the next opening");
+}
+
+#[tokio::test]
+async fn reading_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let opened = sqlite.opened(Access::Read).await;
+    let refused = opened.store.intend(Given.intent(1, 0, 1, &[])).await;
+    assert!(matches!(refused, Err(Error::Unusable(Unusable::Unwritable { .. }))), "{refused:?}");
+    opened.store.close().await;
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn many_open_a_fresh_store_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let stores = futures_util::future::join_all((0..12).map(|_| sqlite.open())).await;
+    for (run, store) in (0..).zip(&stores) {
+        Given.whole(store, run, Quality::High).await;
+    }
+    for store in stores {
+        store.close().await;
+    }
+    assert_eq!(sqlite.numbers("SELECT count(*) FROM epochs WHERE how = 'closed'").await, [12]);
+    assert_eq!(sqlite.numbers("SELECT count(*) FROM runs WHERE state = 'ended'").await, [12]);
+}
+
+#[tokio::test]
+async fn a_store_from_the_future_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    sqlite.open().await.close().await;
+    sqlite.execute("PRAGMA user_version = 1000").await.unwrap();
+    for said in both(&sqlite).await {
+        let error = said.unwrap_err();
+        assert!(matches!(&error, Error::Unusable(Unusable::Newer { found: 1000, .. })), "{error:?}");
+        assert!(error.to_string().ends_with("update Proem, or set the file aside"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn another_installations_store_is_only_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    store.close().await;
+    let mut opening = sqlite.opening(Access::Write);
+    opening.key = Key::new([8; 32]);
+    let opened = Store::open(opening.clone()).await.unwrap();
+    assert_eq!(opened.origin, Origin::Foreign);
+    let refused = opened.store.intend(Given.intent(2, 0, 1, &[])).await;
+    assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
+    assert!(matches!(opened.store.bury(Time(1)).await, Err(Error::Foreign { .. })));
+    assert_eq!(sqlite.numbers("SELECT count(*) FROM epochs").await, [1], "it left no trace");
+    opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
+    Given.whole(&opened.store, 2, Quality::High).await;
+    opened.store.close().await;
+    assert_eq!(sqlite.opened(Access::Read).await.origin, Origin::Foreign, "it is the other's from then on");
+    assert_eq!(Store::open(opening).await.unwrap().origin, Origin::Own);
+}
+
+#[tokio::test]
+async fn what_is_no_store_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    fs::create_dir(sqlite.path.parent().unwrap()).unwrap();
+    fs::write(&sqlite.path, "these are minutes of a meeting".repeat(100)).unwrap();
+    for said in both(&sqlite).await {
+        assert!(matches!(&said, Err(Error::Unusable(Unusable::Corrupt { .. }))), "{said:?}");
+    }
+    fs::remove_file(&sqlite.path).unwrap();
+    fs::write(&sqlite.path, "").unwrap();
+    sqlite.execute("CREATE TABLE photographs (name TEXT)").await.unwrap();
+    for said in both(&sqlite).await {
+        let error = said.unwrap_err();
+        assert!(matches!(&error, Error::Unusable(Unusable::Corrupt { .. })), "{error:?}");
+        assert!(error.to_string().contains("a database of something else"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_truncated_file_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    store.close().await;
+    let whole = fs::metadata(&sqlite.path).unwrap().len();
+    for length in [whole / 2, 4096, 100, 16] {
+        OpenOptions::new().write(true).open(&sqlite.path).unwrap().set_len(length).unwrap();
+        for said in both(&sqlite).await {
+            let error = said.unwrap_err();
+            assert!(matches!(&error, Error::Unusable(Unusable::Corrupt { .. })), "{length}: {error:?}");
+            assert!(error.to_string().contains("restore it from a copy"), "{error}");
+        }
+    }
+}
+
+/// The file and its log as a killed process leaves them: run 1 lies in the log's first frames.
+async fn killed(folder: &Path) -> (Sqlite, usize) {
+    let before = Sqlite::new(&folder.join("before"));
+    let store = before.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    let first = fs::read(beside(&before.path, "-wal")).unwrap().len();
+    Given.whole(&store, 2, Quality::High).await;
+    let after = Sqlite::new(&folder.join("after"));
+    fs::create_dir_all(after.path.parent().unwrap()).unwrap();
+    for end in ["", "-wal"] {
+        fs::copy(beside(&before.path, end), beside(&after.path, end)).unwrap();
+    }
+    store.close().await;
+    (after, first)
+}
+
+#[tokio::test]
+async fn a_damaged_log_keeps_what_was_committed_before() {
+    let cut = |log: &mut Vec<u8>, first: usize| log.truncate(first + 2_000);
+    let noise = |log: &mut Vec<u8>, first: usize| log.iter_mut().skip(first).for_each(|byte| *byte = 0x5a);
+    let longer = |log: &mut Vec<u8>, _first: usize| log.extend([0x5a; 10_000]);
+    type Damage<'d> = (&'d dyn Fn(&mut Vec<u8>, usize), &'d [i64]);
+    let cases: [Damage<'_>; 3] = [(&cut, &[1]), (&noise, &[1]), (&longer, &[2])];
+    for (place, (damage, expected)) in cases.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sqlite, first) = killed(folder.path()).await;
+        let log = beside(&sqlite.path, "-wal");
+        let mut bytes = fs::read(&log).unwrap();
+        damage(&mut bytes, first);
+        fs::write(&log, bytes).unwrap();
+        let store = sqlite.open().await;
+        let ended = sqlite.numbers("SELECT count(*) FROM runs WHERE state = 'ended'").await;
+        assert_eq!(ended, expected, "damage {place}");
+        Given.whole(&store, 3, Quality::High).await;
+        store.close().await;
+        assert_eq!(integrity(&sqlite).await, "ok", "damage {place}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_file_with_a_log_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sqlite, _) = killed(folder.path()).await;
+    fs::write(&sqlite.path, "").unwrap();
+    for said in both(&sqlite).await {
+        assert!(matches!(&said, Err(Error::Unusable(Unusable::Corrupt { .. }))), "{said:?}");
+    }
+    assert!(fs::metadata(beside(&sqlite.path, "-wal")).unwrap().len() > 0);
+}
+
+#[tokio::test]
+async fn a_link_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sqlite, other) = (Sqlite::new(folder.path()), Sqlite::new(&folder.path().join("other")));
+    other.open().await.close().await;
+    fs::create_dir(sqlite.path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&other.path, &sqlite.path).unwrap();
+    for said in both(&sqlite).await {
+        assert!(matches!(&said, Err(Error::Unusable(Unusable::Other { .. }))), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_behind_the_records_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.open().await;
+    let mut intent = Given.intent(1, 0, 1, &[]);
+    intent.attempt.at = Time(4_102_444_800_000);
+    let attempt = Given.booked(&store, intent).await;
+    Given.settled(&store, attempt, Given.reported(1)).await;
+    store.close().await;
+    let opened = sqlite.opened(Access::Write).await;
+    assert!(matches!(opened.notes.as_slice(), [note] if note.contains("have seen 2100-01-01T00:00:00Z")), "{opened:?}");
+    opened.store.reset_clock(Given.actor(), Time(5)).await.unwrap();
+    opened.store.close().await;
+    assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn attempts_of_the_dead_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.open().await;
+    Given.booked(&store, Given.intent(1, 0, 1, &[])).await;
+    store.abandon().await;
+    let opened = sqlite.opened(Access::Write).await;
+    assert!(matches!(opened.notes.as_slice(), [note] if note.starts_with("1 attempt ")), "{:?}", opened.notes);
+}
+
+/// Nobody's user id, who can't write into a folder without permission as root can.
+const NOBODY: u32 = 65_534;
+
+/// A process without permission to write, when it is started by the test below; alone it reads an
+/// empty store.
+#[tokio::test]
+async fn a_process_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = given().unwrap_or_else(|| Sqlite::new(folder.path()));
+    let opened = sqlite.opened(Access::Read).await;
+    assert_eq!(opened.origin, Origin::Own);
+    if given().is_some() {
+        let said = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
+        assert!(matches!(&said, Error::Unusable(Unusable::Unwritable { .. })), "{said:?}");
+        assert_eq!(opened.store.runs(&proem_store::query::RunsWanted::default()).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_read_only_folder_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    store.close().await;
+    let state = sqlite.path.parent().unwrap();
+    for path in [folder.path(), state] {
+        fs::set_permissions(path, Permissions::from_mode(0o555)).unwrap();
+    }
+    fs::set_permissions(&sqlite.path, Permissions::from_mode(0o444)).unwrap();
+    let mut command = again("a_process_reads", &sqlite);
+    if rustix::fs::access(state, rustix::fs::Access::WRITE_OK).is_ok() {
+        // This is root, whom permissions don't stop.
+        command.uid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    for path in [state, folder.path()] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
