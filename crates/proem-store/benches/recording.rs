@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use proem_engine::profile::Quality;
 use proem_guard::Key;
 use proem_store::laws::Given;
-use proem_store::record::{Content, Intent, SectionRow, Snapshot};
+use proem_store::record::{Content, Finish, Intent, SectionRow, Snapshot};
 use proem_store::{Access, Opening, Store};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -66,14 +66,23 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
     intent
 }
 
-/// One call: how long the store kept it.
-async fn call(store: &Store, run: u64, texts: Texts, state: Option<usize>) -> Duration {
+/// One call: how long the store kept it before it was sent, and after its answer.
+async fn call(store: &Store, run: u64, texts: Texts, state: Option<usize>) -> [Duration; 2] {
     let (intent, finish) = (intent(run, texts, state), Given.finish(run, Quality::High));
     let start = Instant::now();
     let attempt = Given.booked(store, intent).await;
-    Given.settled(store, attempt, Given.reported(5)).await;
-    store.finish(finish).await.unwrap();
-    start.elapsed()
+    let before = start.elapsed();
+    let settles = Some(Box::new(Given.settlement(attempt, Given.reported(5))));
+    let start = Instant::now();
+    store.finish(Finish { settles, ..finish }).await.unwrap();
+    [before, start.elapsed()]
+}
+
+/// Shows what calls took: before, after, and both.
+fn show_calls(name: &str, times: &[[Duration; 2]]) {
+    show(&format!("{name}: before"), times.iter().map(|[before, _]| *before).collect());
+    show(&format!("{name}: after"), times.iter().map(|[_, after]| *after).collect());
+    show(name, times.iter().map(|[before, after]| *before + *after).collect());
 }
 
 /// The disk alone: 4 kB at a file's end, and a sync.
@@ -130,7 +139,7 @@ async fn main() {
     let calls: usize = numbers.unwrap_or(CALLS);
     let folder = tempfile::tempdir_in(parent).unwrap();
     let folder = folder.path();
-    println!("{calls} calls; intent, settlement and end of each are three transactions, each with a sync");
+    println!("{calls} calls; intent is one transaction, settlement and end another, each with a sync");
     show("the disk alone: 4 kB and a sync", disk(folder, calls));
     show("the peer: one line with sqlx", peer(folder, calls).await);
     let store = open(folder).await;
@@ -147,7 +156,7 @@ async fn main() {
             run += 1;
             times.push(call(&store, run, texts, state).await);
         }
-        show(name, times);
+        show_calls(name, &times);
     }
     let start = Instant::now();
     let mut times = Vec::with_capacity(calls);
@@ -160,7 +169,7 @@ async fn main() {
         made += u32::try_from(TOGETHER).unwrap();
     }
     let each = start.elapsed() / made;
-    show("64 calls at a time, from a call's intent to its end", times);
+    show_calls("64 calls at a time", &times);
     println!("64 calls at a time, all of them by their number: {} µs each", each.as_micros());
     store.close().await;
 }

@@ -253,6 +253,8 @@ pub struct Intent {
     pub steps: Vec<NewStep>,
     /// The state to go on from, if it changed.
     pub snapshot: Option<Snapshot>,
+    /// What became of the run's attempt before, if it is not written yet.
+    pub settles: Option<Box<Settlement>>,
     /// The call, if it may not be there yet.
     pub call: Option<Box<NewCall>>,
     /// The attempt.
@@ -386,6 +388,8 @@ pub struct Finish {
     pub begins: Option<Box<NewRun>>,
     /// The last events.
     pub steps: Vec<NewStep>,
+    /// What became of the run's last attempt, if it is not written yet.
+    pub settles: Option<Box<Settlement>>,
     /// How it ended.
     pub outcome: RunOutcome,
     /// Why there is no value of a model's, as JSON.

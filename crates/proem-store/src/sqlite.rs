@@ -3,6 +3,7 @@
 //! Invariants: everything that belongs together is written in one transaction; what waits at the same
 //! time shares one, and so one sync; a transaction that fails leaves nothing.
 
+mod attentive;
 mod begin;
 mod book;
 mod bury;
@@ -52,14 +53,24 @@ enum How {
     Nothing,
 }
 
+/// Passes a settlement's place where one goes along.
+fn passed(name: &str, settles: bool) {
+    if settles {
+        failpoint::pass(name);
+    }
+}
+
 impl Sqlite {
     pub(crate) async fn open(opening: Opening) -> Result<Opened, Error> {
         opening::open(opening).await
     }
 
     pub(crate) async fn intend(&self, intent: Intent) -> Result<Booked, Error> {
+        let settles = intent.settles.is_some();
+        passed("before-settlement", settles);
         failpoint::pass("before-intent");
         let answer = self.write(Job::Intend(Box::new(intent))).await?;
+        passed("after-settlement", settles);
         failpoint::pass("after-intent");
         match answer {
             Answer::Booked(booked) => Ok(booked),
@@ -79,8 +90,11 @@ impl Sqlite {
     }
 
     pub(crate) async fn finish(&self, finish: Finish) -> Result<(), Error> {
+        let settles = finish.settles.is_some();
+        passed("before-settlement", settles);
         failpoint::pass("before-finish");
         self.write(Job::Finish(Box::new(finish))).await?;
+        passed("after-settlement", settles);
         failpoint::pass("after-finish");
         Ok(())
     }

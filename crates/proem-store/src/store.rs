@@ -223,6 +223,8 @@ pub struct Pause {
     pub begins: Option<Box<crate::record::NewRun>>,
     /// Events that it took meanwhile.
     pub steps: Vec<crate::record::NewStep>,
+    /// What became of the run's attempt before, if it is not written yet.
+    pub settles: Option<Box<crate::record::Settlement>>,
     /// The state to go on from.
     pub snapshot: Snapshot,
     /// What it asks, if that is why.

@@ -19,7 +19,7 @@ use proem_engine::run::{Effect, EffectId, Event, Time};
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
-    Actor, Content, Evaluation, Finish, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Snapshot,
+    Actor, Content, Evaluation, Finish, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Settlement, Snapshot,
 };
 use proem_store::{Pause, Store};
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ use serde_json::Value as Json;
 use self::clean::Cleaner;
 use self::passing::Pass;
 use self::rows::{Asked, Common};
-use super::resume::State;
+use super::resume::{State, Written};
 use super::sealed::{Binding, SealKey, seal};
 use crate::driver::{Journal, Pausing};
 
@@ -131,6 +131,10 @@ struct Held {
     snapshot: Option<Snapshot>,
     /// Calls that are written.
     called: BTreeSet<EffectId>,
+    /// Whether the last step asked for one effect, whose settlement can wait for what follows at once.
+    alone: bool,
+    /// What became of the last attempt, to be written with what follows.
+    settles: Option<Box<Settlement>>,
     /// Attempts that are at the gate or behind it.
     passes: BTreeMap<(EffectId, u32), Pass>,
     /// How many attempts of each call an earlier process has made.
@@ -161,6 +165,8 @@ impl<'k> Recording<'k> {
                 next: start.steps,
                 snapshot: None,
                 called: BTreeSet::new(),
+                alone: false,
+                settles: None,
                 passes: BTreeMap::new(),
                 earlier: None,
                 asked: Asked::Nothing,
@@ -181,13 +187,14 @@ impl<'k> Recording<'k> {
         if self.unrecorded().is_some() {
             return;
         }
-        let (begins, steps, asked) = {
+        let (begins, steps, asked, settles) = {
             let mut held = self.held();
-            (held.begins.take(), std::mem::take(&mut held.steps), held.asked)
+            (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
         };
         let End { at, outcome, numbers, evaluation } = ended;
         let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
         let finish = Finish {
+            settles,
             run: self.id.clone(),
             at,
             begins,
@@ -201,8 +208,15 @@ impl<'k> Recording<'k> {
             evaluation,
             not_replayable: self.cleaner.missing(),
         };
+        let settles = finish.settles.clone();
         if let Err(error) = self.kept.store.finish(finish).await {
             self.remember(&error.to_string());
+            // What was used is worth a try of its own.
+            if let Some(settlement) = settles
+                && let Err(error) = self.kept.store.settle(*settlement).await
+            {
+                self.remember(&error.to_string());
+            }
         }
     }
 
@@ -235,12 +249,30 @@ impl<'k> Recording<'k> {
         held.trouble.get_or_insert_with(|| format!("{what} could not be recorded: {why}"));
     }
 
+    /// The texts of a state's requests that are kept with their call, with their hashes; none that is
+    /// kept otherwise than it is.
+    fn kept_texts<'s>(&self, state: &'s State) -> Vec<(&'s str, String)> {
+        let requests = state.effects.iter().filter_map(|(_, effect)| match effect {
+            Effect::Call { request } => Some(request),
+            _ => None,
+        });
+        let sections = requests.flat_map(|request| &request.assembly.sections);
+        let text = |section: &'s proem_engine::assembly::Placed| {
+            let content = self.cleaner.content(&section.text);
+            (content.bytes.as_deref() == Some(section.text.as_bytes())).then_some((section.text.as_str(), content.hash))
+        };
+        sections.filter_map(text).collect()
+    }
+
     /// The state, sealed; nothing where a run is not to be resumed.
     fn sealed(&self, state: &State, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
         if self.kept.keeping == Keeping::Hashes {
             return Ok(None);
         }
-        let written = serde_json::to_vec(state).map_err(|error| unwritable(&error))?;
+        let json = serde_json::to_value(state).map_err(|error| unwritable(&error))?;
+        let kept = self.kept_texts(state);
+        let kept: Vec<(&str, &str)> = kept.iter().map(|(text, hash)| (*text, hash.as_str())).collect();
+        let written = serde_json::to_vec(&Written::new(&json, &kept)).map_err(|error| unwritable(&error))?;
         let binding = Binding {
             project: &self.kept.project.0,
             run: &self.id.0,
@@ -286,6 +318,7 @@ impl Journal for Recording<'_> {
         effects: &[(EffectId, Effect)],
     ) -> Result<(), proem_engine::Error> {
         let step = self.held().next;
+        self.held().alone = effects.len() == 1;
         if self.kept.keeping == Keeping::Content {
             let state = State { machine: state()?, effects: effects.to_vec(), ..State::default() };
             let snapshot = self.sealed(&state, step)?;
@@ -312,7 +345,8 @@ impl Journal for Recording<'_> {
             let held = self.held();
             (held.begins.clone(), held.steps.clone())
         };
-        let pause = Pause { run: self.id.clone(), begins, steps, snapshot, questions: asked };
+        let settles = self.held().settles.clone();
+        let pause = Pause { run: self.id.clone(), begins, steps, settles, snapshot, questions: asked };
         match self.kept.store.pause(pause).await {
             Ok(()) => self.written(step),
             // A run that goes on in this process needs no state to go on from.
@@ -331,6 +365,7 @@ impl Recording<'_> {
     fn written(&self, step: u32) {
         let mut held = self.held();
         held.begins = None;
+        held.settles = None;
         held.steps.retain(|kept| kept.step >= step);
         held.snapshot.take_if(|snapshot| snapshot.step <= step);
     }
@@ -357,6 +392,7 @@ pub fn assembled(
     // What the texts held is known by now.
     let begins = Box::new(rows::run(kept, start, &cleaner));
     Some(Finish {
+        settles: None,
         run: start.id.clone(),
         at: wall_clock(),
         begins: Some(begins),

@@ -9,8 +9,9 @@ use proem_engine::call::Response;
 use proem_engine::run::{Answer, Effect, EffectId, Performed, Question, Time, What};
 use proem_llm::caller::wall_clock;
 use proem_store::Store;
+use proem_store::body::{fold, unfold};
 use proem_store::query::{RunDetail, RunState};
-use proem_store::record::{CallState, Project, Replayable, RunId};
+use proem_store::record::{CallState, Content, Project, Replayable, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,40 @@ pub struct State {
     pub questions: Vec<Question>,
     /// When it goes on, if it waits for a time.
     pub until: Option<Time>,
+}
+
+/// A state as it is sealed: the texts of its requests are kept beside it, once each, and only their
+/// hashes are sealed. They bind the texts as firmly as the texts themselves would.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Written {
+    /// The state's JSON, as [`fold`] takes it apart.
+    pieces: Json,
+    /// Texts that are not kept elsewhere, by hash.
+    texts: BTreeMap<String, String>,
+}
+
+impl Written {
+    /// Takes a state apart along texts that are kept, given as text and hash.
+    pub(super) fn new(state: &Json, kept: &[(&str, &str)]) -> Self {
+        let folded = fold(state, kept);
+        let text = |content: Content| {
+            let bytes = content.bytes.unwrap_or_default();
+            (content.hash, String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Self { pieces: folded.pieces, texts: folded.texts.into_iter().map(text).collect() }
+    }
+
+    /// The state; `None` if one of its texts is gone or changed.
+    fn state(&self, kept: &BTreeMap<String, Vec<u8>>) -> Option<Json> {
+        let text = |hash: &str| {
+            let text = match self.texts.get(hash) {
+                Some(text) => text.clone(),
+                None => String::from_utf8(kept.get(hash)?.clone()).ok()?,
+            };
+            (Content::new(text.as_str()).hash == hash).then_some(text)
+        };
+        unfold(&self.pieces, &text)
+    }
 }
 
 /// A run that can go on.
@@ -114,8 +149,13 @@ pub async fn resume(
             .to_owned()
     };
     let bytes = open(seal, &binding, &Sealed(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
-    let state: State = serde_json::from_slice(&bytes)
-        .map_err(|error| refused(format!("its state is of another form ({error}); start it anew")))?;
+    let form = |error: serde_json::Error| refused(format!("its state is of another form ({error}); start it anew"));
+    let written: Written = serde_json::from_slice(&bytes).map_err(form)?;
+    let sections = detail.calls.iter().flat_map(|call| &call.sections);
+    let hashes: Vec<String> = sections.map(|section| section.text.clone()).collect();
+    let state = written.state(&store.contents(&hashes).await?);
+    let state = state.ok_or_else(|| refused("a text of its state is gone or changed; start it anew".to_owned()))?;
+    let state: State = serde_json::from_value(state).map_err(form)?;
     let known = known(store, &detail, &state).await?;
     Ok(Resumed { detail, step: snapshot.step, state, known })
 }

@@ -94,14 +94,13 @@ async fn a_run_ended_anywhere_repeats_at_most_what_was_under_way() {
         // Nobody here knows that nothing was sent.
         check(failpoint, cut, &["0.0 unknown"], &["0.0 unknown", "0.1 reported"], 1).await;
     }
-    for failpoint in ["after-call", "before-settlement"] {
+    for failpoint in ["after-call", "before-settlement", "before-finish"] {
         check(failpoint, cut, &["0.0 unknown"], &["0.0 unknown", "0.1 reported"], 2).await;
     }
-    for failpoint in ["after-settlement", "before-finish"] {
-        // The answer was recorded, and is not asked for again.
-        check(failpoint, cut, &["0.0 reported"], &["0.0 reported"], 1).await;
+    // The settlement of a run's last call is written with its end.
+    for failpoint in ["after-settlement", "after-finish"] {
+        check(failpoint, ended, &["0.0 reported"], &[], 1).await;
     }
-    check("after-finish", ended, &["0.0 reported"], &[], 1).await;
 }
 
 #[tokio::test]

@@ -125,6 +125,7 @@ impl Given {
             dropped: json!([]),
         };
         Intent {
+            settles: None,
             run: begins.id.clone(),
             begins: Some(Box::new(begins)),
             steps: vec![NewStep { step: 0, at: Time(1_000), event: Content::new(format!("started {run}")) }],
@@ -189,6 +190,7 @@ impl Given {
     #[must_use]
     pub fn finish(self, run: u64, quality: Quality) -> Finish {
         Finish {
+            settles: None,
             run: self.id(run),
             at: Time(3_000),
             begins: None,

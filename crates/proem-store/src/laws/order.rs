@@ -71,6 +71,7 @@ pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
     Given.whole(&store, 1, Quality::High).await;
     assert_eq!(number(backend, "SELECT count(*) FROM snapshots").await, 0);
     let pause = Pause {
+        settles: None,
         run: Given.id(1),
         begins: None,
         steps: vec![],

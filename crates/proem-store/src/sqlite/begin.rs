@@ -27,8 +27,7 @@ pub(super) struct Opens<'i> {
 pub(super) fn contents<'v>(script: &mut Script<'v>, contents: impl IntoIterator<Item = &'v Content>) {
     for content in contents {
         if let Some(bytes) = &content.bytes {
-            script.add("INSERT OR IGNORE INTO contents (hash, bytes) VALUES (?, ?)");
-            script.with(&content.hash).with(bytes.as_slice());
+            script.content(&content.hash, bytes);
         }
     }
 }
@@ -175,11 +174,37 @@ fn spent(lines: &[Line], cap: &Cap) -> Spent {
     spent
 }
 
+/// Adds the sums of what is settled and open, as [`Line`]s: of the month, of the day in it, of the run.
+fn sums<'v>(script: &mut Script<'v>, run: &'v RunId, (day, month): &'v (String, String)) {
+    // Days of a month lie between its name and its name with a sign that comes after `-`.
+    let last = format!("{month}~");
+    let own = "(SELECT project FROM runs WHERE id = ?)";
+    script.add(&format!(
+        "SELECT 0, 1, day = ?, project = {own}, 0, sum(nanos), sum(tokens) FROM spend WHERE day > ? AND day < ? \
+         GROUP BY 3, 4"
+    ));
+    script.with(day).with(&run.0).with(month).with(last.clone());
+    script.add(&format!(
+        "SELECT 1, day > ? AND day < ?, day = ?, project = {own}, run = ?, sum(coalesce(most_nanos, 0)), \
+         sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5"
+    ));
+    script.with(month).with(last).with(day).with(&run.0).with(&run.0);
+    script.add(
+        "SELECT 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
+         ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
+         FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
+    );
+    script.with(&run.0);
+}
+
 impl Writing {
     /// Writes what is about to be done, and books it.
     pub(super) async fn intend(&mut self, intent: &Intent) -> Result<Booked, Error> {
         let (at, epoch) = (self.at(intent.attempt.at), self.epoch_id());
         let run = &intent.run;
+        if let Some(settlement) = &intent.settles {
+            self.settle(settlement).await?;
+        }
         let mut script = Script::new();
         let (begins, snapshot) = (intent.begins.as_deref(), intent.snapshot.as_ref());
         opens(&mut script, &Opens { run, begins, steps: &intent.steps, snapshot }, &epoch, at);
@@ -190,18 +215,28 @@ impl Writing {
         script.with(&run.0).with(&epoch);
         let attempt = &intent.attempt;
         script.add(
-            "SELECT runs.project, runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch FROM runs \
-             LEFT JOIN attempts ON attempts.run = runs.id AND attempts.effect = ? AND attempts.attempt = ? \
+            "SELECT runs.id, runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch, \
+             coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0) FROM runs LEFT JOIN attempts ON attempts.run = runs.id AND attempts.effect = ? AND attempts.attempt = ? \
              WHERE runs.id = ?",
         );
         script.with(attempt.effect.0).with(attempt.attempt).with(&run.0);
+        let days = self.day(at);
+        if !attempt.caps.is_empty() {
+            sums(&mut script, run, &days);
+        }
         let rows = self.link.run(script).await?;
-        let Some(row) = rows.first() else { return Err(no_run(run)) };
+        let (Some(row), sums) = (rows.first(), rows.get(1..).unwrap_or_default()) else { return Err(no_run(run)) };
+        // Without the run's own line the first one is of the sums, and has a number there.
+        if self.link.get::<String>(row, 0).is_err() {
+            return Err(no_run(run));
+        }
         if let Some(known) = self.known(intent, row)? {
             return Ok(known);
         }
-        let project: String = self.link.get(row, 0)?;
-        self.book(run, &project, attempt, at).await
+        let verdict = self.judged(attempt, sums)?;
+        // Nobody else writes in this transaction, so the next number is this attempt's.
+        let id = AttemptId(self.link.get::<i64>(row, 6)?.saturating_add(1));
+        self.book((run, attempt, id), verdict, &days, at).await
     }
 
     /// The answer for an attempt that is known, and whether the run is this process's to go on with.
@@ -226,11 +261,18 @@ impl Writing {
     }
 
     /// Books an attempt if every cap has room for it.
-    async fn book(&mut self, run: &RunId, project: &str, attempt: &NewAttempt, at: Time) -> Result<Booked, Error> {
-        let (day, month) = self.day(at);
-        let mut verdict = self.judge(run, project, attempt, (&day, &month)).await?;
+    async fn book(
+        &mut self,
+        (run, attempt, id): (&RunId, &NewAttempt, AttemptId),
+        mut verdict: Verdict,
+        days: &(String, String),
+        at: Time,
+    ) -> Result<Booked, Error> {
         if matches!(verdict, Verdict::Wait(_)) && self.bury_at(at).await? > 0 {
-            verdict = self.judge(run, project, attempt, (&day, &month)).await?;
+            let mut script = Script::new();
+            sums(&mut script, run, days);
+            let rows = self.link.run(script).await?;
+            verdict = self.judged(attempt, &rows)?;
         }
         let details =
             |booked: &str| json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": booked });
@@ -247,16 +289,13 @@ impl Writing {
         let Bound { nanos, tokens } = attempt.bound;
         event(&mut script, run, at, "intended", &details("yes"));
         script.add(
-            "INSERT INTO attempts (run, effect, attempt, project, actor, epoch, at, day, most_nanos, most_tokens, \
-             state) SELECT id, ?, ?, project, actor, ?, ?, ?, ?, ?, 'open' FROM runs WHERE id = ? RETURNING id",
+            "INSERT INTO attempts (id, run, effect, attempt, project, actor, epoch, at, day, most_nanos, most_tokens, \
+             state) SELECT ?, id, ?, ?, project, actor, ?, ?, ?, ?, ?, 'open' FROM runs WHERE id = ?",
         );
-        script.with(attempt.effect.0).with(attempt.attempt).with(self.epoch_id()).with(at).with(day);
+        script.with(id.0).with(attempt.effect.0).with(attempt.attempt).with(self.epoch_id()).with(at).with(&days.0);
         script.with(nanos.map(|nanos| nanos.0)).with(tokens).with(&run.0);
-        let rows = self.link.run(script).await?;
-        match rows.first() {
-            Some(row) => Ok(Booked::Yes(AttemptId(self.link.get(row, 0)?))),
-            None => Err(no_run(run)),
-        }
+        self.link.defer(script);
+        Ok(Booked::Yes(id))
     }
 
     /// The day of a time in the declared zone, and its month.
@@ -268,37 +307,8 @@ impl Writing {
         (day, month)
     }
 
-    /// Judges an attempt by what is settled and open.
-    async fn judge(
-        &mut self,
-        run: &RunId,
-        project: &str,
-        attempt: &NewAttempt,
-        (day, month): (&str, &str),
-    ) -> Result<Verdict, Error> {
-        if attempt.caps.is_empty() {
-            return Ok(judge(&attempt.bound, &[]));
-        }
-        let mut script = Script::new();
-        // Days of a month lie between its name and its name with a sign that comes after `-`.
-        let last = format!("{month}~");
-        script.add(
-            "SELECT 0, 1, day = ?, project = ?, 0, sum(nanos), sum(tokens) FROM spend WHERE day > ? AND day < ? \
-             GROUP BY 3, 4",
-        );
-        script.with(day).with(project).with(month).with(last.clone());
-        script.add(
-            "SELECT 1, day > ? AND day < ?, day = ?, project = ?, run = ?, sum(coalesce(most_nanos, 0)), \
-             sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5",
-        );
-        script.with(month).with(last).with(day).with(project).with(&run.0);
-        script.add(
-            "SELECT 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
-             ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
-             FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
-        );
-        script.with(&run.0);
-        let rows = self.link.run(script).await?;
+    /// Judges an attempt by [`sums`].
+    fn judged(&self, attempt: &NewAttempt, rows: &[SqliteRow]) -> Result<Verdict, Error> {
         let lines: Vec<Line> = rows.iter().map(|row| self.line(row)).collect::<Result<_, Error>>()?;
         let caps: Vec<(Cap, Spent)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
         Ok(judge(&attempt.bound, &caps))
@@ -321,6 +331,9 @@ impl Writing {
     /// Writes a state to go on from.
     pub(super) async fn pause(&mut self, pause: &Pause) -> Result<(), Error> {
         let (at, epoch) = (self.at(pause.snapshot.at), self.epoch_id());
+        if let Some(settlement) = &pause.settles {
+            self.settle(settlement).await?;
+        }
         let mut script = Script::new();
         let (run, begins) = (&pause.run, pause.begins.as_deref());
         opens(&mut script, &Opens { run, begins, steps: &pause.steps, snapshot: Some(&pause.snapshot) }, &epoch, at);

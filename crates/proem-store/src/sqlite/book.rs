@@ -9,6 +9,7 @@ use super::begin::{contents, event};
 use super::script::{MOST, Script, Value, number};
 use super::writer::Writing;
 use crate::error::Error;
+use crate::failpoint;
 use crate::record::{CallState, RunId, Settlement, Used};
 
 /// An attempt as it is stored.
@@ -157,6 +158,7 @@ impl Writing {
 
     /// Settles an attempt; one that is settled stays as it is.
     pub(super) async fn settle(&mut self, settlement: &Settlement) -> Result<(), Error> {
+        failpoint::write("settle", self.path())?;
         let at = self.at(settlement.at);
         let mut script = Script::new();
         script.add(&format!("{ATTEMPT} WHERE id = ?")).with(settlement.attempt.0);
@@ -183,7 +185,8 @@ impl Writing {
             script.with(at).with(word(result.state)).with(&result.result.hash).with(result.finish.as_ref());
             script.with(&attempt.run.0).with(attempt.effect);
         }
-        self.link.run(script).await.map(drop)
+        self.link.defer(script);
+        Ok(())
     }
 }
 

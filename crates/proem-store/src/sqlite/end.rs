@@ -34,6 +34,9 @@ impl Writing {
     /// Writes the end of a run; a second end changes nothing.
     pub(super) async fn finish(&mut self, finish: &Finish) -> Result<(), Error> {
         let (at, epoch, run) = (self.at(finish.at), self.epoch_id(), &finish.run);
+        if let Some(settlement) = &finish.settles {
+            self.settle(settlement).await?;
+        }
         let mut script = Script::new();
         let begins = finish.begins.as_deref();
         opens(&mut script, &Opens { run, begins, steps: &finish.steps, snapshot: None }, &epoch, at);
@@ -74,6 +77,7 @@ impl Writing {
         script.with(proem_text::json::compact(&json!(finish.numbers)));
         script.with(finish.not_replayable.as_ref()).with(&run.0);
         event(&mut script, run, at, "ended", &json!({ "outcome": finish.outcome.as_str() }));
-        self.link.run(script).await.map(drop)
+        self.link.defer(script);
+        Ok(())
     }
 }

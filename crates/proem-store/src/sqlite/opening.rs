@@ -51,7 +51,7 @@ pub(super) async fn open(mut opening: Opening) -> Result<Opened, Error> {
         }
         Access::Read => {
             let reading = Reading { how: how(&path)?, path, zone: opening.zone.clone() };
-            let mut link = Link { connection: connect(&reading).await?, path: reading.path.clone() };
+            let mut link = Link::new(connect(&reading).await?, reading.path.clone());
             let origin = match reading.how {
                 How::Nothing => Origin::Own,
                 How::Shared | How::Immutable => {
@@ -80,6 +80,12 @@ fn how(path: &Path) -> Result<How, Error> {
     if !writable && place::size(&place::beside(path, "-wal")) == 0 { Ok(How::Immutable) } else { Ok(How::Shared) }
 }
 
+/// What the writing connection keeps of the file in memory: 16 MiB, as SQLite writes it.
+const CACHE: &str = "-16384";
+
+/// How many statements stay prepared: scripts differ in how many contents they have.
+const STATEMENTS: usize = 400;
+
 /// What every connection is told.
 fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new().busy_timeout(PATIENCE).foreign_keys(true).disable_statement_logging()
@@ -93,7 +99,7 @@ async fn connect(reading: &Reading) -> Result<SqliteConnection, Error> {
         How::Immutable => options().filename(&reading.path).read_only(true).immutable(true),
         How::Nothing => {
             let connection = options().filename(":memory:").in_memory(true).connect().await.map_err(failed)?;
-            let mut link = Link { connection, path: reading.path.clone() };
+            let mut link = Link::new(connection, reading.path.clone());
             make_tables(&mut link, 0).await?;
             make_meta(&mut link, None).await?;
             return Ok(link.connection);
@@ -121,10 +127,14 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        .pragma("secure_delete", "ON")
+        // What is deleted in passing, sealed states, is overwritten where that costs no writing; a purge
+        // overwrites all.
+        .pragma("secure_delete", "FAST")
+        .pragma("cache_size", CACHE)
+        .statement_cache_capacity(STATEMENTS)
         .pragma("trusted_schema", "OFF");
     let connection = options.connect().await.map_err(|error| unusable(&path, &error))?;
-    let mut link = Link { connection, path: path.clone() };
+    let mut link = Link::new(connection, path.clone());
     let form = form(&mut link).await?;
     if form == 0 && there == There::File && !is_empty(&mut link).await? {
         let why = "it is a database of something else".to_owned();

@@ -72,6 +72,8 @@ impl Writing {
     async fn choose(&mut self, purge: &Purge) -> Result<u64, Error> {
         let named = proem_text::json::compact(&json!(purge.runs));
         let mut script = Script::new();
+        // What goes is overwritten, whatever that costs.
+        script.add("PRAGMA secure_delete = ON");
         script.add("CREATE TEMP TABLE purging (run TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID");
         script.add(
             "INSERT INTO purging SELECT id FROM runs WHERE project = coalesce(?, project) \

@@ -30,6 +30,21 @@ pub(super) enum Value<'v> {
     Text(&'v str),
     Own(String),
     Bytes(&'v [u8]),
+    OwnBytes(Vec<u8>),
+}
+
+impl Value<'_> {
+    /// The same for as long as it is wanted.
+    fn owned(self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Number(number) => Value::Number(number),
+            Self::Text(text) => Value::Own(text.to_owned()),
+            Self::Own(text) => Value::Own(text),
+            Self::Bytes(bytes) => Value::OwnBytes(bytes.to_vec()),
+            Self::OwnBytes(bytes) => Value::OwnBytes(bytes),
+        }
+    }
 }
 
 impl<'v> From<&'v str> for Value<'v> {
@@ -91,7 +106,13 @@ impl<'v, T: Into<Self>> From<Option<T>> for Value<'v> {
 pub(super) struct Script<'v> {
     sql: String,
     values: Vec<Value<'v>>,
+    /// Contents with their hashes; they refer to nothing, so they come first, in one statement.
+    contents: Vec<(&'v str, &'v [u8])>,
 }
+
+/// The most contents of one statement: SQLite takes 32,766 values
+/// (<https://www.sqlite.org/limits.html>), and few lengths of a statement mean few to prepare.
+const MOST_CONTENTS: usize = 64;
 
 impl<'v> Script<'v> {
     pub(super) fn new() -> Self {
@@ -107,6 +128,11 @@ impl<'v> Script<'v> {
         self
     }
 
+    /// Adds a content that may be there already.
+    pub(super) fn content(&mut self, hash: &'v str, bytes: &'v [u8]) {
+        self.contents.push((hash, bytes));
+    }
+
     /// Adds the value of the next `?`.
     pub(super) fn with(&mut self, value: impl Into<Value<'v>>) -> &mut Self {
         self.values.push(value.into());
@@ -119,19 +145,67 @@ impl<'v> Script<'v> {
 pub(super) struct Link {
     pub(super) connection: SqliteConnection,
     pub(super) path: PathBuf,
+    /// What goes along with the next script.
+    deferred: Statements,
+}
+
+/// Statements with their values, as they go to SQLite.
+#[derive(Debug, Default)]
+struct Statements {
+    sql: String,
+    values: Vec<Value<'static>>,
+}
+
+impl Statements {
+    fn append(&mut self, script: Script<'_>) {
+        let Script { sql, values, contents } = script;
+        for together in contents.chunks(MOST_CONTENTS) {
+            let places = vec!["(?, ?)"; together.len()].join(", ");
+            self.add(&format!("INSERT OR IGNORE INTO contents (hash, bytes) VALUES {places}"));
+            let values = together.iter().flat_map(|(hash, bytes)| [Value::Text(hash), Value::Bytes(bytes)]);
+            self.values.extend(values.map(Value::owned));
+        }
+        self.add(&sql);
+        self.values.extend(values.into_iter().map(Value::owned));
+    }
+
+    fn add(&mut self, sql: &str) {
+        if !self.sql.is_empty() && !sql.is_empty() {
+            self.sql.push_str(";\n");
+        }
+        self.sql.push_str(sql);
+    }
 }
 
 impl Link {
-    /// Runs a script and gives the rows of all its statements.
+    pub(super) fn new(connection: SqliteConnection, path: PathBuf) -> Self {
+        Self { connection, path, deferred: Statements::default() }
+    }
+
+    /// Runs a script together with the next one, in the same transaction: one trip for both. Its
+    /// statements give no rows.
+    pub(super) fn defer(&mut self, script: Script<'_>) {
+        self.deferred.append(script);
+    }
+
+    /// Forgets what was put off.
+    pub(super) fn forget(&mut self) {
+        self.deferred = Statements::default();
+    }
+
+    /// Runs a script, behind what was put off, and gives the rows of all its statements.
     pub(super) async fn run(&mut self, script: Script<'_>) -> Result<Vec<SqliteRow>, Error> {
-        let mut query = sqlx::query(AssertSqlSafe(script.sql));
-        for value in script.values {
+        let mut statements = std::mem::take(&mut self.deferred);
+        statements.append(script);
+        let mut query = sqlx::query(AssertSqlSafe(statements.sql));
+        for value in statements.values {
             query = match value {
                 Value::Null => query.bind(None::<i64>),
                 Value::Number(number) => query.bind(number),
-                Value::Text(text) => query.bind(text.to_owned()),
+                Value::Text(text) => query.bind(text),
                 Value::Own(text) => query.bind(text),
-                Value::Bytes(bytes) => query.bind(bytes.to_vec()),
+                Value::Bytes(bytes) => query.bind(bytes),
+                Value::OwnBytes(bytes) => query.bind(bytes),
             };
         }
         query.fetch_all(&mut self.connection).await.map_err(|error| unusable(&self.path, &error))

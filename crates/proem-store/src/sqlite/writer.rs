@@ -10,6 +10,7 @@ use proem_engine::run::Time;
 use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
 
+use super::attentive;
 use super::opening::{self, Begun};
 use super::place;
 use super::script::{Link, Script};
@@ -114,7 +115,10 @@ impl Writer {
         let failed = |why: String| Error::from(Unusable::Other { path: path.clone(), why });
         let runtime =
             tokio::runtime::Builder::new_current_thread().build().map_err(|error| failed(error.to_string()))?;
-        let run = move || runtime.block_on(live(opening, opened, queue));
+        let run = move || {
+            let _entered = runtime.enter();
+            attentive::block_on(live(opening, opened, queue));
+        };
         thread::Builder::new().name("proem-store".to_owned()).spawn(run).map_err(|error| failed(error.to_string()))?;
         let (origin, notes) = opening_done.await.map_err(|_gone| failed("its thread is gone".to_owned()))??;
         Ok((Self { jobs, path: Arc::new(path) }, origin, notes))
@@ -302,6 +306,7 @@ impl Writing {
 
     /// Undoes a transaction. That there is none any more is as well.
     pub(super) async fn roll_back(&mut self, before: i64) {
+        self.link.forget();
         let mut script = Script::new();
         script.add("ROLLBACK");
         _ = self.link.run(script).await;
@@ -352,7 +357,7 @@ impl Writing {
     async fn shrink(&mut self, answers: &mut std::collections::VecDeque<Answer>) {
         let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
         let before = size(self.path());
-        for pragma in ["PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"] {
+        for pragma in ["PRAGMA secure_delete = FAST", "PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"] {
             let mut script = Script::new();
             script.add(pragma);
             _ = self.link.run(script).await;

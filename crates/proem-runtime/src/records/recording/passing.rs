@@ -171,6 +171,7 @@ impl Recording<'_> {
             begins: held.begins.clone(),
             steps: held.steps.clone(),
             snapshot: held.snapshot.clone(),
+            settles: held.settles.clone(),
             call,
             attempt: NewAttempt { effect, attempt: number, at: wall_clock(), bound, caps },
         }))
@@ -221,6 +222,12 @@ impl Recording<'_> {
             waited_ms: millis(left.sent.waited),
             result: (left.last == Last::Yes).then(|| rows::result(left.result, &self.cleaner)),
         };
+        // What a run that waits for one answer does next, it does at once: the settlement goes with it, in
+        // the same transaction.
+        if left.last == Last::Yes && self.held().alone {
+            self.held().settles = Some(Box::new(settlement));
+            return;
+        }
         if let Err(error) = self.kept.store.settle(settlement).await {
             self.remember(&error.to_string());
         }
