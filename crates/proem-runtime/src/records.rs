@@ -16,5 +16,5 @@ mod sealed;
 
 pub use self::recording::{End, Keeping, Kept, Ledger, Recording, Start, assembled};
 pub use self::replay::{Difference, Replayed, replay};
-pub use self::resume::{Remembering, Resumed, State, resume};
+pub use self::resume::{Going, Remembering, Resumed, State, resume};
 pub use self::sealed::{Binding, SealKey, Sealed, open, seal};

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use proem_engine::run::Time;
 
+use self::bury::Going;
 use self::writer::{Answer, Job, Writer};
 use crate::error::{Error, Unusable};
 use crate::failpoint;
@@ -108,7 +109,15 @@ impl Sqlite {
     }
 
     pub(crate) async fn take_over(&self, run: &RunId, at: Time) -> Result<Snapshot, Error> {
-        match self.write(Job::TakeOver(run.clone(), at)).await? {
+        self.going(run, at, Going::On).await
+    }
+
+    pub(crate) async fn fork(&self, run: &RunId, at: Time) -> Result<Snapshot, Error> {
+        self.going(run, at, Going::Apart).await
+    }
+
+    async fn going(&self, run: &RunId, at: Time, going: Going) -> Result<Snapshot, Error> {
+        match self.write(Job::TakeOver(run.clone(), at, going)).await? {
             Answer::Snapshot(snapshot) => Ok(snapshot),
             other => Err(self.unexpected(&other)),
         }

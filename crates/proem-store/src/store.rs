@@ -146,6 +146,15 @@ impl Store {
         self.sqlite.take_over(run, at).await
     }
 
+    /// The state that a fork of a run goes on from; the run itself stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take_over`].
+    pub async fn fork(&self, run: &RunId, at: Time) -> Result<Snapshot, Error> {
+        self.sqlite.fork(run, at).await
+    }
+
     /// Settles in full what processes that are gone left open, and marks their runs. Returns how many
     /// attempts that were. [`Store::open`] and waiting bookings do it on their own.
     ///

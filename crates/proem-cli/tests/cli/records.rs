@@ -484,3 +484,21 @@ fn counts_follow_what_was_found_out() {
     let run = triage(&fixture, &[]);
     assert_eq!((run.code(), run.stderr().contains("proem cost fit --apply")), (2, true), "{}", run.stderr());
 }
+
+#[test]
+fn a_prompt_that_nobody_could_be_asked_is_kept_too() {
+    let server = start(vec![used(100)]);
+    let mut fixture = fixture(&server, "attempts = 1\n");
+    fixture.set("ANTHROPIC_API_KEY", "");
+    let run = triage(&fixture, &[]);
+    assert_eq!((run.code(), server.requests().len()), (3, 0), "{}", run.stderr());
+    let shown = fixture.proem(&["runs", "show", "last", "--json"]).json();
+    let sections: Vec<&str> = shown["calls"][0]["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|section| section["name"].as_str())
+        .collect();
+    assert_eq!(sections, ["role", "profile", "report"]);
+    assert!(shown["calls"][0]["body"].is_null(), "{shown}");
+}

@@ -118,6 +118,7 @@ pub struct Recording<'k> {
     resumed: bool,
     cleaner: Cleaner<'k>,
     common: Common,
+    counter: String,
     held: Mutex<Held>,
 }
 
@@ -159,6 +160,7 @@ impl<'k> Recording<'k> {
             resumed: start.steps > 0,
             cleaner,
             common,
+            counter: start.report.counter.name.clone(),
             held: Mutex::new(Held {
                 begins,
                 steps: Vec::new(),
@@ -191,8 +193,14 @@ impl<'k> Recording<'k> {
             let mut held = self.held();
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
         };
-        let End { at, outcome, numbers, evaluation } = ended;
+        let End { at, outcome, assembly, numbers, evaluation } = ended;
         let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
+        let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
+        let assembly = assembly.map(|assembly| {
+            let mut made = rows::assembly(&assembly, None, &self.common, &self.cleaner);
+            made.counter.clone_from(&self.counter);
+            Box::new(made)
+        });
         let finish = Finish {
             settles,
             run: self.id.clone(),
@@ -203,7 +211,7 @@ impl<'k> Recording<'k> {
             because,
             value,
             calls: rows::read(&outcome, &self.cleaner),
-            assembly: None,
+            assembly,
             numbers,
             evaluation,
             not_replayable: self.cleaner.missing(),
@@ -297,6 +305,8 @@ pub struct End {
     pub at: Time,
     /// How: outcome, value, repairs and problems of each call are read off it.
     pub outcome: proem_engine::run::Outcome,
+    /// The prompt, which is kept even if nobody could be asked.
+    pub assembly: Option<proem_engine::assembly::Assembly>,
     /// Sums and counts.
     pub numbers: Numbers,
     /// How good it was.

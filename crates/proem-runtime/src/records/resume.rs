@@ -114,7 +114,16 @@ impl<W: Perform + Sync> Perform for Remembering<'_, W> {
     }
 }
 
-/// Takes a run over and opens its latest state.
+/// Under which id a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// Its own.
+    On,
+    /// A fork's; the run itself stays as it is.
+    Apart,
+}
+
+/// Takes a run over, or forks it, and opens its latest state.
 ///
 /// # Errors
 ///
@@ -125,7 +134,7 @@ pub async fn resume(
     store: &Store,
     seal: &SealKey,
     project: &Project,
-    run: &RunId,
+    (run, going): (&RunId, Going),
     policy: &str,
 ) -> Result<Resumed, Error> {
     let refused = |why: String| Error::NotResumable { run: run.short().to_owned(), why };
@@ -136,7 +145,10 @@ pub async fn resume(
     if let RunState::Ended(outcome) = detail.row.state {
         return Err(refused(format!("it has ended ({}); start it anew", outcome.as_str())));
     }
-    let snapshot = store.take_over(run, wall_clock()).await?;
+    let snapshot = match going {
+        Going::On => store.take_over(run, wall_clock()).await?,
+        Going::Apart => store.fork(run, wall_clock()).await?,
+    };
     let binding = Binding {
         project: &project.0,
         run: &run.0,

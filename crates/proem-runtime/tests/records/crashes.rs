@@ -126,7 +126,7 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     let ran = scene.resume(&store, "1", Some("2")).await.unwrap();
     assert_eq!(text(&ran), "hello");
     let (parent, fork) = (store.run(&id("1")).await.unwrap(), store.run(&id("2")).await.unwrap());
-    assert_eq!(attempts(&parent).len(), 1);
+    assert_eq!((attempts(&parent).len(), parent.row.state), (1, RunState::Interrupted));
     assert_eq!(fork.row.parent, Some(id("1")));
     assert_eq!(fork.row.state, RunState::Ended(RunOutcome::Answered));
     assert!(attempts(&fork)[0].starts_with("0.0 reported"), "{:?}", attempts(&fork));

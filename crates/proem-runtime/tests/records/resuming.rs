@@ -9,7 +9,7 @@ use proem_engine::run::{
 use proem_engine::{Error, ErrorKind};
 use proem_llm::scripted::Reply;
 use proem_runtime::driver::{Bounds, Driven, Onward, Perform, Reached, go_on};
-use proem_runtime::records::{Kept, Recording, Resumed, SealKey, resume};
+use proem_runtime::records::{Going, Kept, Recording, Resumed, SealKey, resume};
 use proem_store::Store;
 use proem_store::query::RunState;
 use proem_store::record::Project;
@@ -107,7 +107,7 @@ async fn part(
 
 async fn resumed(scene: &Scene, store: &Store) -> Result<Resumed, String> {
     let seal = SealKey::derived(&key());
-    resume(store, &seal, &scene.project, &id("1"), "rules").await.map_err(|error| error.to_string())
+    resume(store, &seal, &scene.project, (&id("1"), Going::On), "rules").await.map_err(|error| error.to_string())
 }
 
 /// A run that has asked, in a process that is gone.
@@ -177,7 +177,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::Key::new([8; 32])));
     let elsewhere = Project("/home/b".to_owned());
     let refused = async |seal: &SealKey, project: &Project, policy: &str| {
-        resume(&store, seal, project, &id("1"), policy).await.unwrap_err().to_string()
+        resume(&store, seal, project, (&id("1"), Going::On), policy).await.unwrap_err().to_string()
     };
     assert_eq!(
         refused(&own, &elsewhere, "rules").await,
@@ -188,7 +188,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
     store.close().await;
     let store = scene.store().await;
-    let error = resume(&store, &other, &scene.project, &id("1"), "rules").await.unwrap_err();
+    let error = resume(&store, &other, &scene.project, (&id("1"), Going::On), "rules").await.unwrap_err();
     assert_eq!(error.to_string(), unsealed);
 }
 
@@ -210,7 +210,8 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
             tokio::task::yield_now().await;
         }
         let seal = SealKey::derived(&key());
-        let error = resume(&other, &seal, &scene.project, &id("2"), "rules").await.unwrap_err().to_string();
+        let error =
+            resume(&other, &seal, &scene.project, (&id("2"), Going::On), "rules").await.unwrap_err().to_string();
         stop.cancel();
         error
     };

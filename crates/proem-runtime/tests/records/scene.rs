@@ -19,7 +19,7 @@ use proem_llm::retry::Policy;
 use proem_llm::scripted::{Reply, Script, Server};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, Served, go_on};
-use proem_runtime::records::{End, Keeping, Kept, Ledger, Recording, Resumed, SealKey, Start, resume};
+use proem_runtime::records::{End, Going, Keeping, Kept, Ledger, Recording, Resumed, SealKey, Start, resume};
 use proem_store::query::RunDetail;
 use proem_store::record::{Actor, ActorKind, Numbers, Project, RunId};
 use proem_store::{Access, Opening, Store};
@@ -167,8 +167,9 @@ impl Scene {
     /// Goes on with a run, or with a fork of it.
     pub(crate) async fn resume(&self, store: &Store, run: &str, fork: Option<&str>) -> Result<Ran, String> {
         let seal = SealKey::derived(&key());
+        let going = if fork.is_some() { Going::Apart } else { Going::On };
         let resumed =
-            resume(store, &seal, &self.project, &id(run), "rules").await.map_err(|error| error.to_string())?;
+            resume(store, &seal, &self.project, (&id(run), going), "rules").await.map_err(|error| error.to_string())?;
         let terms = terms();
         let mut machine = Exchange::restore(terms.of(), &resumed.state.machine).unwrap();
         let from = resumed.onward(Vec::new());
@@ -203,7 +204,13 @@ impl Scene {
             None => go_on(machine, from, &calls, &bounds, &recording).await,
         };
         let Reached::Done(outcome) = driven.unwrap().reached else { panic!("an exchange asks nobody") };
-        let end = End { at: wall_clock(), outcome: outcome.clone(), numbers: Numbers::default(), evaluation: None };
+        let end = End {
+            at: wall_clock(),
+            outcome: outcome.clone(),
+            assembly: None,
+            numbers: Numbers::default(),
+            evaluation: None,
+        };
         recording.finish(end).await;
         Ran { outcome, unrecorded: recording.unrecorded(), trouble: recording.trouble() }
     }

@@ -12,6 +12,15 @@ use crate::epoch;
 use crate::error::Error;
 use crate::record::{RunId, Snapshot};
 
+/// Which way it goes on from a run's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Going {
+    /// As that run.
+    On,
+    /// As a fork; the run stays as it is.
+    Apart,
+}
+
 impl Writing {
     /// Settles in full what processes that are gone left open.
     pub(super) async fn bury(&mut self, at: Time) -> Result<u64, Error> {
@@ -70,8 +79,8 @@ impl Writing {
         Ok(settled)
     }
 
-    /// Takes a run over.
-    pub(super) async fn take_over(&mut self, run: &RunId, at: Time) -> Result<Snapshot, Error> {
+    /// Takes a run over, or what a fork of it needs.
+    pub(super) async fn take_over(&mut self, run: &RunId, at: Time, going: Going) -> Result<Snapshot, Error> {
         let (at, own) = (self.at(at), self.epoch_id());
         self.bury_at(at).await?;
         let mut script = Script::new();
@@ -86,7 +95,7 @@ impl Writing {
         let (state, epoch): (String, String) = (self.link.get(row, 0)?, self.link.get(row, 1)?);
         let is_free = self.link.get::<bool>(row, 2)? || (epoch == own && state == "asking");
         if state == "ended" {
-            return Err(Error::Conflict(format!("run `{run}` has ended; fork it to go on")));
+            return Err(Error::Conflict(format!("run `{run}` has ended; start it anew")));
         }
         if !is_free {
             return Err(Error::Conflict(format!("the process of run `{run}` is still alive; end it, then resume")));
@@ -97,8 +106,14 @@ impl Writing {
             return Err(Error::Conflict(format!("run `{run}` kept no state to go on from; start it anew")));
         };
         let mut script = Script::new();
-        script.add("UPDATE runs SET epoch = ?, state = 'running' WHERE id = ?").with(&own).with(&run.0);
-        event(&mut script, run, at, "taken-over", &json!({ "from": epoch, "step": step }));
+        let what = match going {
+            Going::On => {
+                script.add("UPDATE runs SET epoch = ?, state = 'running' WHERE id = ?").with(&own).with(&run.0);
+                "taken-over"
+            }
+            Going::Apart => "forked",
+        };
+        event(&mut script, run, at, what, &json!({ "from": epoch, "step": step }));
         self.link.run(script).await?;
         let step = u32::try_from(step).map_err(|_| Error::Conflict(format!("run `{run}` has a step `{step}`")))?;
         Ok(Snapshot { step, at: Time(when), sealed })

@@ -11,6 +11,7 @@ use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
 
 use super::attentive;
+use super::bury::Going;
 use super::opening::{self, Begun};
 use super::place;
 use super::script::{Link, Script};
@@ -32,7 +33,7 @@ pub(super) enum Job {
     Finish(Box<Finish>),
     Feedback(NewFeedback),
     Approve(Vec<NewApproval>),
-    TakeOver(RunId, Time),
+    TakeOver(RunId, Time, Going),
     Bury(Time),
     Correct(Correction),
     Clear(Clearing),
@@ -326,7 +327,7 @@ impl Writing {
             Job::Finish(finish) => self.finish(finish).await.map(|()| Answer::Nothing),
             Job::Feedback(feedback) => self.feedback(feedback).await.map(|()| Answer::Nothing),
             Job::Approve(approvals) => self.approve(approvals).await.map(|()| Answer::Nothing),
-            Job::TakeOver(run, at) => self.take_over(run, *at).await.map(Answer::Snapshot),
+            Job::TakeOver(run, at, going) => self.take_over(run, *at, *going).await.map(Answer::Snapshot),
             Job::Bury(at) => self.bury(*at).await.map(Answer::Count),
             Job::Correct(correction) => self.correct(correction).await.map(|()| Answer::Nothing),
             Job::Clear(clearing) => self.clear(clearing).await.map(Answer::Count),

@@ -133,7 +133,8 @@ impl Setting {
             degraded: !matches!(outcome.ended, Ended::Answered { .. }),
         };
         let evaluation = evaluation(&self.prompt.id, &outcome);
-        recording.finish(End { at: when::now(), outcome: outcome.clone(), numbers, evaluation }).await;
+        let assembly = Some(prepared.request.assembly.clone());
+        recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluation }).await;
         let (unrecorded, trouble) = (recording.unrecorded(), recording.trouble());
         let run = unrecorded.is_none().then(|| recording.id().clone());
         Ran { prepared, outcome, made, run, unrecorded, trouble }

@@ -42,7 +42,7 @@ pub(super) async fn run(
         ui::data(&format!("{}\n", json::pretty(&json)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = draw::heads(&details.0, &details.1);
+    let mut out = draw::heads(&details.0, &details.1, &records::zone(&project.config.budget)?);
     out.push_str(&draw::table(&rows));
     out.push_str(&changed_text(&store, &calls, compared.first_change.as_ref()).await?);
     out.push_str(&format!("\n{}\n", compared.in_words()));

@@ -9,7 +9,7 @@ use proem_engine::run::Exchange;
 use proem_guard::show::terminal_str;
 use proem_runtime::Environment;
 use proem_runtime::driver::{Bounds, go_on};
-use proem_runtime::records::{Recording, Start, resume};
+use proem_runtime::records::{Going as Way, Recording, Start, resume};
 use proem_store::record::RunId;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,8 @@ impl Going<'_> {
             ));
         };
         let kept = records.kept();
-        let resumed = resume(kept.store, kept.seal, kept.project, &self.id, rules).await;
+        let way = if self.fork { Way::Apart } else { Way::On };
+        let resumed = resume(kept.store, kept.seal, kept.project, (&self.id, way), rules).await;
         // A run that can't go on is an answer about the record, not a fault of the system.
         let resumed = resumed.map_err(|error| Failure::usage(error.to_string()))?;
         let began = Instant::now();

@@ -1,6 +1,6 @@
 //! Two requests side by side.
 
-use proem_engine::run::Time;
+use jiff::tz::TimeZone;
 use proem_store::query::RunDetail;
 use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
@@ -8,6 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::seen::shown;
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use crate::when;
 
 /// The lines of a difference that are shown.
 const LINES: usize = 60;
@@ -89,14 +90,14 @@ pub(super) fn rows<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec
 }
 
 /// One line for each run.
-pub(super) fn heads(first: &RunDetail, second: &RunDetail) -> String {
+pub(super) fn heads(first: &RunDetail, second: &RunDetail, zone: &TimeZone) -> String {
     let line = |sign: &str, detail: &RunDetail| {
         let row = &detail.row;
         let prompt = format!("{}/{} {}", row.prompt.agent, row.prompt.name, row.prompt.version);
         format!(
             "{sign} {}  {}  {}  {}\n",
             styled(BOLD, row.id.short()),
-            moment(row.started),
+            when::clock(row.started, zone),
             shown(&prompt),
             shown(&row.model)
         )
@@ -156,12 +157,6 @@ pub(super) fn difference(name: &str, lines: &[String]) -> String {
 pub(super) fn no_text(name: &str) -> String {
     let words = format!("section {} changed; its text is not kept", shown(name));
     format!("\n{}\n", styled(DIM, &words))
-}
-
-/// A time in UTC, to the second.
-fn moment(time: Time) -> String {
-    let second = time.0.div_euclid(1_000);
-    jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |timestamp| timestamp.to_string())
 }
 
 #[cfg(test)]
