@@ -1,8 +1,10 @@
 //! Writing for people: notes, errors, tables and bars.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_text::character::is_hidden;
@@ -67,6 +69,17 @@ pub(crate) fn error(failure: &Failure) {
         let own = if excerpt || line.starts_with(' ') { String::new() } else { format!("{} ", styled(RED, "error:")) };
         aside(&format!("{own}{}\n", plain(line)));
     }
+}
+
+/// Says on a terminal what is done, and for how long, until it is cleared.
+pub(crate) fn working(what: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 /// A bar for `value` on a scale to `most`, at most `width` cells, in eighths of a cell.

@@ -33,7 +33,10 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
     let since = when::since(&args.since, now, &zone)?;
     let owner = (!args.place.all).then(|| records::owner(project));
     let store = records::look(places, project).await?;
-    let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await?;
+    let working = ui::working("reading the records");
+    let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await;
+    working.finish_and_clear();
+    let found = found?;
     if args.place.json {
         let value = serde_json::to_value(&found).map_err(|error| Failure::bug("stats", error))?;
         ui::data(&format!("{}\n", json::pretty(&value)))?;

@@ -83,6 +83,9 @@ fn how(path: &Path) -> Result<How, Error> {
 /// What the writing connection keeps of the file in memory: 16 MiB, as SQLite writes it.
 const CACHE: &str = "-16384";
 
+/// How many rows a reader may lag behind SQLite's thread, so that neither waits for the other all the time.
+const ROWS: usize = 4_096;
+
 /// How many statements stay prepared: scripts differ in how many contents they have.
 const STATEMENTS: usize = 400;
 
@@ -105,7 +108,7 @@ async fn connect(reading: &Reading) -> Result<SqliteConnection, Error> {
             return Ok(link.connection);
         }
     };
-    options.connect().await.map_err(failed)
+    options.row_buffer_size(ROWS).connect().await.map_err(failed)
 }
 
 /// A connection that only reads.
