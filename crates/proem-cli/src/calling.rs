@@ -4,21 +4,18 @@
 //! that a repository says counts before this user trusted it: `[providers]` and `[roles]` come from
 //! the user's configuration or a trusted `proem.toml`.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
 use proem_engine::ledger::Priced;
-use proem_engine::providers::{Model, Prices, Provider, Providers, Tokeniser};
+use proem_engine::providers::{Model, Prices, Provider, Providers};
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use serde::Deserialize;
 
 use crate::config::{Config, ModelFile, Protocol, ProviderFile};
 use crate::failure::Failure;
-use crate::places::Places;
 
 /// An endpoint that is known without configuration.
 struct BuiltIn {
@@ -249,77 +246,6 @@ fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
         }];
     }
 }
-
-/// What a model's tokens are counted by, where that was found out here: `proem cost fit --apply`.
-#[derive(Debug, Default)]
-pub(crate) struct Factors {
-    models: BTreeMap<String, Factor>,
-}
-
-/// The file as it is written.
-#[derive(Debug, Deserialize)]
-struct FactorsFile {
-    version: u32,
-    models: BTreeMap<String, Factor>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-struct Factor {
-    percent: usize,
-}
-
-impl Factors {
-    /// Reads the file with the factors; none if it isn't there.
-    ///
-    /// # Errors
-    ///
-    /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
-    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
-        let path = places.token_factors();
-        let wrong = |why: String| {
-            Failure::usage(format!(
-                "`{}` can't be used: {why}; delete it, then make it anew with `proem cost fit --apply`",
-                path.display()
-            ))
-        };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(wrong(error.to_string())),
-        };
-        let file: FactorsFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if file.version != 1 {
-            return Err(wrong(format!("it has version {}, and this Proem knows version 1", file.version)));
-        }
-        let odd = file.models.iter().find(|(_, factor)| !FACTORS.contains(&factor.percent));
-        match odd {
-            Some((name, factor)) => {
-                Err(wrong(format!("the factor of `{name}` is {} %, not 100 to 200", factor.percent)))
-            }
-            None => Ok(Self { models: file.models }),
-        }
-    }
-
-    /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
-    pub(crate) fn apply(&self, model: &mut Model) -> Option<usize> {
-        let factor = self.models.get(&model.name)?.percent;
-        scale(model, factor)
-    }
-}
-
-/// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
-pub(crate) fn scale(model: &mut Model, factor: usize) -> Option<usize> {
-    match &mut model.tokeniser {
-        Tokeniser::Estimate { percent, .. } => {
-            *percent = factor;
-            Some(factor)
-        }
-        Tokeniser::Exact(_) => None,
-    }
-}
-
-/// The factors that an estimate may have, as `providers.toml` has them.
-const FACTORS: std::ops::RangeInclusive<usize> = 100..=200;
 
 #[cfg(test)]
 mod tests;

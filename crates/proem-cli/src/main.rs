@@ -8,6 +8,7 @@ mod calling;
 mod commands;
 mod config;
 mod embedding;
+mod factors;
 mod failure;
 mod guarding;
 mod places;

@@ -52,11 +52,6 @@ impl Places {
         self.state.join("records.db")
     }
 
-    /// The file with what models' tokens are counted by.
-    pub(crate) fn token_factors(&self) -> PathBuf {
-        self.state.join("token-factors.json")
-    }
-
     /// The file with the day on which old runs were deleted last.
     pub(crate) fn purged(&self) -> PathBuf {
         self.state.join("purged")

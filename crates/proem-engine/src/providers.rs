@@ -216,6 +216,12 @@ pub enum Quirk {
 }
 
 impl Providers {
+    /// The file of the models that are built in, for records.
+    #[must_use]
+    pub const fn shipped() -> &'static str {
+        BUILT_IN
+    }
+
     /// The models that are built in. Parses the file: call it once.
     ///
     /// # Errors
@@ -308,16 +314,6 @@ impl Model {
             Tokeniser::Exact(tokeniser) => Box::new(*tokeniser),
             Tokeniser::Estimate { base, percent, .. } => Box::new(Scaled::new(*base, *percent)),
         }
-    }
-
-    /// The model with another factor for its estimated counts, 100 to 200 hundredths of the base's; an
-    /// exact tokeniser stays as it is.
-    #[must_use]
-    pub fn with_token_percent(mut self, hundredths: usize) -> Self {
-        if let Tokeniser::Estimate { percent, .. } = &mut self.tokeniser {
-            *percent = hundredths.clamp(100, 200);
-        }
-        self
     }
 
     /// The prices that hold for a prompt of that many tokens.

@@ -32,7 +32,7 @@ use super::run::made::of_assembly;
 use super::run::output::ProfileOut;
 use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
-use crate::calling::Factors;
+use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::guarding::{Guarding, tools};
 use crate::places::Places;

@@ -11,7 +11,9 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::args::Tokens;
+use crate::factors::Factors;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::ui::{self, DIM, grouped, styled};
 
 /// The largest file that is counted, in bytes.
@@ -54,9 +56,10 @@ pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
 }
 
 fn columns(model: Option<&str>) -> Result<Vec<Column>, Failure> {
-    let providers = Providers::load()?;
+    let (providers, factors) = (Providers::load()?, Factors::load(&Places::find()?)?);
     let of = |name: &str| -> Result<Column, Failure> {
-        let model = providers.model(name)?;
+        let mut model = providers.model(name)?.clone();
+        factors.apply(&mut model);
         let counter = model.counter();
         Ok(Column { title: model.name.clone(), exactness: counter.exactness(), counter })
     };

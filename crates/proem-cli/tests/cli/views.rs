@@ -380,6 +380,8 @@ fn counts_are_fitted_to_what_was_reported() {
     let shown = fixture.proem(&["cost", "fit", "--json"]).json();
     let (model, fits) = (shown["models"][0]["model"].as_str().unwrap(), shown["models"][0]["fitted"].as_u64());
     assert_eq!(shown["models"][0]["calls"], 21);
+    let counts = || fixture.proem(&["tokens", "--model", model, "--json", "rows.jsonl"]).json();
+    let counted = counts();
     let file = fixture.base.join("state/proem/token-factors.json");
     assert!(!file.exists(), "nothing changes without --apply");
     let applied = fixture.proem(&["cost", "fit", "--apply"]);
@@ -388,9 +390,11 @@ fn counts_are_fitted_to_what_was_reported() {
     assert_eq!(read()["models"][model]["percent"].as_u64(), fits);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fixture.proem(&["cost", "fit", "--json"]).json()["models"][0]["present"].as_u64(), fits);
+    assert_ne!(counts(), counted, "what is counted from now on");
     let before = read()["models"][model]["previous"].as_u64();
     assert_eq!(fixture.proem(&["cost", "fit", "--revert"]).code(), 0);
     assert_eq!(read()["models"][model]["percent"].as_u64(), before);
+    assert_eq!(counts(), counted);
     assert_eq!(fixture.proem(&["cost", "fit", "--revert"]).code(), 1, "once");
     fs::write(&file, "{").unwrap();
     assert_eq!(fixture.proem(&["cost", "fit"]).code(), 2);

@@ -5,31 +5,22 @@
 //! that a count stays an upper estimate of the mean.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::ExitCode;
 
-use proem_runtime::files::{self, Access, Content};
 use proem_store::query::Estimate;
 use proem_text::json;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
+use crate::factors::{Factor, Factors, RANGE};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::Project;
 use crate::records;
 use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
 
-/// The file of the state folder that holds the factors.
-const FILE: &str = "token-factors.json";
-/// The most bytes of it that are read.
-const MAX_BYTES: usize = 1 << 20;
 /// Fewer calls say too little.
 const MIN_CALLS: u64 = 20;
-/// What a factor may be, in hundredths: never below what is counted, at most twice that.
-const LEAST: u64 = 100;
-const MOST: u64 = 200;
-
 /// What is done with what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -41,25 +32,6 @@ pub(super) enum Way {
     Revert,
 }
 
-/// The file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Factors {
-    version: u32,
-    models: BTreeMap<String, Factor>,
-}
-
-/// How a model's tokens are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Factor {
-    /// Hundredths of the base's count.
-    percent: u64,
-    /// How many calls that was found from.
-    calls: u64,
-    /// What it was before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous: Option<u64>,
-}
-
 /// What was found about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,9 +39,9 @@ struct Fitted {
     model: String,
     base: String,
     /// The factor that counts today.
-    present: u64,
+    present: usize,
     /// The one that would fit, within its limits; nothing if there are too few calls.
-    fitted: Option<u64>,
+    fitted: Option<usize>,
     calls: u64,
     reported: u64,
     /// What the base alone counts, before it is scaled.
@@ -77,9 +49,9 @@ struct Fitted {
 }
 
 pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: bool) -> Result<ExitCode, Failure> {
-    let mut factors = read(&places.state)?;
+    let mut factors = Factors::load(places)?;
     if way == Way::Revert {
-        return revert(&places.state, factors);
+        return revert(places, factors);
     }
     let store = records::look(places, project).await?;
     let fitted = fit(&store.estimates().await?, &factors);
@@ -101,12 +73,12 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
         ui::aside("nothing to change\n");
         return Ok(ExitCode::SUCCESS);
     }
-    write(&places.state, &factors)?;
+    factors.store(places)?;
     ui::aside(&format!("{} counted anew; `proem cost fit --revert` undoes it\n", ui::counted(changed, "model")));
     Ok(ExitCode::SUCCESS)
 }
 
-fn revert(state: &Path, mut factors: Factors) -> Result<ExitCode, Failure> {
+fn revert(places: &Places, mut factors: Factors) -> Result<ExitCode, Failure> {
     let mut changed = 0_u64;
     for factor in factors.models.values_mut() {
         let Some(previous) = factor.previous.take() else { continue };
@@ -116,7 +88,7 @@ fn revert(state: &Path, mut factors: Factors) -> Result<ExitCode, Failure> {
     if changed == 0 {
         return Err(Failure::finding("no factor was changed, so there is nothing to undo"));
     }
-    write(state, &factors)?;
+    factors.store(places)?;
     ui::aside(&format!("{} counted as before\n", ui::counted(changed, "model")));
     Ok(ExitCode::SUCCESS)
 }
@@ -139,14 +111,15 @@ fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<Fitted> {
         one.calls = one.calls.saturating_add(estimate.calls);
         one.reported = one.reported.saturating_add(estimate.reported);
         // Counts were rounded up; what the base counted is at most this.
-        let counted = estimate.counted.saturating_mul(100) / percent.max(1);
+        let counted = estimate.counted.saturating_mul(100) / u64::try_from(percent).unwrap_or(u64::MAX).max(1);
         one.base_counted = one.base_counted.saturating_add(counted);
     }
     let mut fitted: Vec<Fitted> = found.into_values().collect();
     for one in &mut fitted {
         if one.calls >= MIN_CALLS && one.base_counted > 0 {
             let percent = one.reported.saturating_mul(100).div_ceil(one.base_counted);
-            one.fitted = Some(percent.clamp(LEAST, MOST));
+            let percent = usize::try_from(percent).unwrap_or(usize::MAX);
+            one.fitted = Some(percent.clamp(*RANGE.start(), *RANGE.end()));
         }
     }
     fitted
@@ -154,13 +127,13 @@ fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<Fitted> {
 
 /// The base and the hundredths of a counter's name such as `o200k × 1.30`; a counter without a factor
 /// is exact.
-fn scaled(counter: &str) -> Option<(&str, u64)> {
+fn scaled(counter: &str) -> Option<(&str, usize)> {
     let (base, factor) = counter.split_once(" × ")?;
     let (whole, part) = factor.split_once('.')?;
     if part.len() != 2 {
         return None;
     }
-    Some((base, whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(part.parse().ok()?)?))
+    Some((base, whole.parse::<usize>().ok()?.checked_mul(100)?.checked_add(part.parse().ok()?)?))
 }
 
 fn table(fitted: &[Fitted]) -> String {
@@ -171,7 +144,7 @@ fn table(fitted: &[Fitted]) -> String {
         format!("{:32}  {:12}  {:>5}  {:>8}  {:>5}  {:>5}", "model", "counted by", "calls", "reported", "now", "fits");
     let mut out = format!("{}\n", styled(DIM, &head));
     for one in fitted {
-        let of = |percent: u64| format!("{}.{:02}", percent / 100, percent % 100);
+        let of = |percent: usize| format!("{}.{:02}", percent / 100, percent % 100);
         let fits = match one.fitted {
             None => styled(DIM, &format!("{:>5}  fewer than {MIN_CALLS} calls say too little", ui::UNKNOWN)),
             Some(percent) if percent == one.present => format!("{:>5}", of(percent)),
@@ -187,27 +160,6 @@ fn table(fitted: &[Fitted]) -> String {
         ));
     }
     out
-}
-
-fn read(state: &Path) -> Result<Factors, Failure> {
-    let path = state.join(FILE);
-    let wrong = |why: String| {
-        Failure::usage(format!("`{}` is not as `proem cost fit` writes it ({why}); remove it", path.display()))
-    };
-    let bytes = match files::read_regular(&path, MAX_BYTES)? {
-        None => return Ok(Factors { version: 1, models: BTreeMap::new() }),
-        Some(Content::Whole(bytes)) => bytes,
-        Some(Content::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
-    };
-    let factors: Factors = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    if factors.version == 1 { Ok(factors) } else { Err(wrong(format!("its version is {}", factors.version))) }
-}
-
-fn write(state: &Path, factors: &Factors) -> Result<(), Failure> {
-    let value = serde_json::to_value(factors).map_err(|error| Failure::bug("cost fit", error))?;
-    let text = format!("{}\n", json::pretty(&value));
-    files::replace(state, Path::new(FILE), text.as_bytes(), Access::Private)?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -233,7 +185,8 @@ mod tests {
             ),
             (vec![estimate("o200k × 1.30", 20, 0, 0)], vec![None]),
         ] {
-            let fitted: Vec<Option<u64>> = fit(&estimates, &Factors::default()).iter().map(|one| one.fitted).collect();
+            let fitted: Vec<Option<usize>> =
+                fit(&estimates, &Factors::default()).iter().map(|one| one.fitted).collect();
             assert_eq!(fitted, expected, "{estimates:?}");
         }
     }

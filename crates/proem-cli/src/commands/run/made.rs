@@ -21,11 +21,9 @@ use serde_json::Value as Json;
 
 use crate::calling;
 use crate::config::{Protocol, ProviderFile};
+use crate::factors::scale;
 use crate::failure::Failure;
 use crate::guarding::GuardFiles;
-
-/// The table of models that this program has.
-const MODELS: &str = include_str!("../../../../proem-engine/data/providers.toml");
 
 /// The names of a run's files.
 const MODELS_FILE: &str = "providers.toml";
@@ -130,7 +128,7 @@ impl Making<'_> {
     /// If settings can't be written down, which is a bug.
     pub(super) fn made(self) -> Result<Made, Failure> {
         let (mut files, book) = closure(self.book, self.prompt);
-        files.insert(MODELS_FILE.to_owned(), MODELS.to_owned());
+        files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let settings = Settings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),
@@ -242,7 +240,7 @@ impl Remade {
         let row = &detail.row;
         let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &settings.provider);
         if let Some(percent) = settings.token_percent {
-            calling::scale(&mut model, percent);
+            scale(&mut model, percent);
         }
         Ok(Self {
             prompt: prompt(detail, &files, &settings.book)?,

@@ -27,7 +27,8 @@ use serde_json::Value as Json;
 
 use super::made::{Made, Making, Remade};
 use crate::args::Run;
-use crate::calling::{self, Asked, Factors};
+use crate::calling::{self, Asked};
+use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::guarding::Guarding;
 use crate::places::Places;

@@ -1,0 +1,108 @@
+//! What models' tokens are counted by, where that was found out here: `proem cost fit` writes it, and
+//! whatever counts reads it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proem_engine::providers::{Model, Tokeniser};
+use proem_runtime::files::{self, Access, Content};
+use proem_text::json;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::places::Places;
+
+/// The file of the state folder.
+const FILE: &str = "token-factors.json";
+/// The most bytes of it that are read.
+const MAX_BYTES: usize = 1 << 20;
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// What a factor may be, in hundredths, as `providers.toml` has it: never below what is counted, at most
+/// twice that.
+pub(crate) const RANGE: std::ops::RangeInclusive<usize> = 100..=200;
+
+/// The factors of all models.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Factors {
+    version: u32,
+    pub(crate) models: BTreeMap<String, Factor>,
+}
+
+/// How a model's tokens are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Factor {
+    /// Hundredths of the base's count.
+    pub(crate) percent: usize,
+    /// How many calls that was found from.
+    pub(crate) calls: u64,
+    /// What it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) previous: Option<usize>,
+}
+
+impl Default for Factors {
+    fn default() -> Self {
+        Self { version: VERSION, models: BTreeMap::new() }
+    }
+}
+
+impl Factors {
+    /// Reads the file; no factors if it isn't there.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
+    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
+        let path = places.state.join(FILE);
+        let wrong = |why: String| {
+            Failure::usage(format!(
+                "`{}` can't be used: {why}; delete it, then make it anew with `proem cost fit --apply`",
+                path.display()
+            ))
+        };
+        let bytes = match files::read_regular(&path, MAX_BYTES)? {
+            None => return Ok(Self::default()),
+            Some(Content::Whole(bytes)) => bytes,
+            Some(Content::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
+        };
+        let factors: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if factors.version != VERSION {
+            return Err(wrong(format!("it has version {}, and this Proem knows version {VERSION}", factors.version)));
+        }
+        match factors.models.iter().find(|(_, factor)| !RANGE.contains(&factor.percent)) {
+            Some((name, factor)) => Err(wrong(format!(
+                "the factor of `{name}` is {} %, not {} to {}",
+                factor.percent,
+                RANGE.start(),
+                RANGE.end()
+            ))),
+            None => Ok(factors),
+        }
+    }
+
+    /// Writes the file.
+    pub(crate) fn store(&self, places: &Places) -> Result<(), Failure> {
+        let value = serde_json::to_value(self).map_err(|error| Failure::bug("cost fit", error))?;
+        let text = format!("{}\n", json::pretty(&value));
+        files::replace(&places.state, Path::new(FILE), text.as_bytes(), Access::Private)?;
+        Ok(())
+    }
+
+    /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
+    pub(crate) fn apply(&self, model: &mut Model) -> Option<usize> {
+        scale(model, self.models.get(&model.name)?.percent)
+    }
+}
+
+/// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
+pub(crate) fn scale(model: &mut Model, factor: usize) -> Option<usize> {
+    match &mut model.tokeniser {
+        Tokeniser::Estimate { percent, .. } => {
+            *percent = factor;
+            Some(factor)
+        }
+        Tokeniser::Exact(_) => None,
+    }
+}
