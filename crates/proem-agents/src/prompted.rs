@@ -69,6 +69,8 @@ pub struct Prepared {
     pub plan: CachePlan,
     /// Texts that did not go in as they were.
     pub noted: Vec<Noted>,
+    /// How many texts from outside were looked at.
+    pub scanned: usize,
 }
 
 /// Assembles the request.
@@ -79,7 +81,7 @@ pub struct Prepared {
 /// [`proem_engine::assemble::assemble`] refuses.
 pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error> {
     let counter = counts.counter();
-    let (inputs, noted) = inputs(ask)?;
+    let (inputs, noted, scanned) = inputs(ask)?;
     let format = ask.contract.and_then(|contract| format_note(contract, ask.model.answers));
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
     let options = Options {
@@ -99,7 +101,7 @@ pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error
     let temperature_percent = ask.prompt.file.header.temperature_percent;
     let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
     let plan = plan_request(&request, ask.model, counter);
-    Ok(Prepared { request, report, plan, noted })
+    Ok(Prepared { request, report, plan, noted, scanned })
 }
 
 /// What fits: the caller's limit, and the model's window less the answer.
@@ -144,7 +146,7 @@ impl Place for At {
     }
 }
 
-fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>), Error> {
+fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
     let Json::Object(fields) = ask.inputs else {
         let problem = "the input is not a JSON object; give one with the prompt's inputs by name";
         return Err(Error::new(ErrorKind::InvalidInput, problem));
@@ -169,7 +171,8 @@ fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>), Error> {
         };
         values.insert(name.clone(), value);
     }
-    Ok((values, screen.into_noted()))
+    let scanned = screen.scanned();
+    Ok((values, screen.into_noted(), scanned))
 }
 
 /// Whether the caller vouches for an input.

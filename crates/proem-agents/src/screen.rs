@@ -89,11 +89,13 @@ pub(crate) struct Screen<'r, P> {
     screening: Screening<'r>,
     kept: BTreeMap<P, Kept>,
     noted: Vec<Noted>,
+    /// How many texts were looked at one by one.
+    scanned: usize,
 }
 
 impl<'r, P: Place> Screen<'r, P> {
     pub(crate) const fn new(screening: Screening<'r>) -> Self {
-        Self { screening, kept: BTreeMap::new(), noted: Vec::new() }
+        Self { screening, kept: BTreeMap::new(), noted: Vec::new(), scanned: 0 }
     }
 
     fn bar(&self, place: &P) -> Bar {
@@ -107,6 +109,7 @@ impl<'r, P: Place> Screen<'r, P> {
             self.keep(place, what, text.clone(), IsFlagged::No);
             return true;
         }
+        self.scanned = self.scanned.saturating_add(1);
         let (guard, bar) = (self.screening.guard, self.bar(&place));
         let scan = guard.scan(text);
         let mut verdict = bar.judge(&scan);
@@ -198,6 +201,11 @@ impl<'r, P: Place> Screen<'r, P> {
     /// What didn't go in as it was so far.
     pub(crate) fn noted(&self) -> &[Noted] {
         &self.noted
+    }
+
+    /// How many texts were looked at; empty ones need no look.
+    pub(crate) const fn scanned(&self) -> usize {
+        self.scanned
     }
 
     /// What didn't go in as it was, in the order met.

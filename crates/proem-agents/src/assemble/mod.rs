@@ -154,6 +154,8 @@ pub struct Assembled {
     pub activity: memory::Selected,
     /// Texts from outside that the guard marked or kept out.
     pub noted: Vec<Noted>,
+    /// How many texts from outside were looked at.
+    pub scanned: usize,
     /// Names that caps left out, in our words.
     pub left_out: Vec<String>,
 }
@@ -230,6 +232,7 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
         selected,
         memories,
         activity,
+        scanned: screen.scanned(),
         noted: screen.into_noted(),
         left_out,
     })

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use proem_agents::assemble::gathered::{Gathered, RuleText};
-use proem_agents::assemble::output::{Extra, Output, degraded, output};
+use proem_agents::assemble::output::{Extra, Output, capability_tokens, degraded, output};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
@@ -246,6 +246,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
         took_ms: u64::try_from(written.took.as_millis()).ok(),
         assembled_us: u64::try_from(written.took.as_micros()).ok(),
         embedding_calls: u64::try_from(prepared.calls).ok(),
+        scanned: u64::try_from(assembled.scanned).ok(),
         threats: Some(noted(Verdict::Flag)),
         filtered: Some(noted(Verdict::Quarantine)),
         degraded: !degraded(assembled, &prepared.degraded).is_empty(),
@@ -266,7 +267,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
         policy: &written.guard.rules,
         profile: adapted.map(|adapted| &adapted.profile),
         report: &assembled.report,
-        monolithic_tokens: assembled.report.totals.monolithic.and_then(|tokens| u64::try_from(tokens).ok()),
+        monolithic_tokens: monolithic(assembled, prepared),
         steps: 0,
     };
     let finish = recorded_assembly(&records.kept(), &start, &assembled.assembly, numbers);
@@ -279,6 +280,17 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
 fn as_json(out: WithProfile) -> Result<String, Failure> {
     let json = serde_json::to_value(out).map_err(|e| Failure::bug("could not write JSON", e))?;
     Ok(format!("{}\n", text_json::pretty(&json)))
+}
+
+/// The tokens of the prompt that lists everything: of the one that Proem's replaces, or of this one with
+/// every definition of the catalogue in the place of what was chosen.
+fn monolithic(assembled: &Assembled, prepared: &Prepared) -> Option<u64> {
+    let totals = &assembled.report.totals;
+    let all = totals.monolithic.or_else(|| {
+        let rest = totals.tokens.saturating_sub(capability_tokens(assembled));
+        Some(rest.saturating_add(catalogue_tokens(prepared)?))
+    });
+    u64::try_from(all?).ok()
 }
 
 /// The tokens of all definitions in the catalogue: what a prompt with every tool would hold.

@@ -180,7 +180,8 @@ fn compared(fixture: &Fixture) -> String {
     let text = fixture.proem(&["runs", "diff", "last~1", "last"]).transcript();
     let line = |line: &str| match line.split_once("  ") {
         Some((head, rest)) if head.starts_with("- ") || head.starts_with("+ ") => {
-            let rest = rest.split_once("  ").filter(|(time, _)| time.ends_with('Z')).map(|(_, rest)| rest);
+            let is_time = |time: &str| time.len() == "2026-11-22 12:00:00".len() && time.contains(':');
+            let rest = rest.split_once("  ").filter(|(time, _)| is_time(time)).map(|(_, rest)| rest);
             rest.map_or_else(|| line.to_owned(), |rest| format!("{} ID  TIME  {rest}", head.split(' ').next().unwrap()))
         }
         _ => line.to_owned(),

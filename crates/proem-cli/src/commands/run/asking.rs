@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use proem_agents::prompted::{Given, Prepared};
+use proem_agents::prompted::Prepared;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
-use proem_engine::input::InputTrust;
 use proem_engine::profile;
 use proem_engine::run::{Ended, Exchange, Outcome, What};
 use proem_guard::Verdict;
@@ -66,7 +65,7 @@ impl Setting {
         let driven = go_on(&mut exchange, from, &calls, &bounds, &recording).await?;
         let outcome = over(driven.reached)?;
         let made = calls.into_made();
-        Ok(self.finished(&recording, assembled, (outcome, made), (inputs, began)).await)
+        Ok(self.finished(&recording, assembled, (outcome, made), began).await)
     }
 
     /// A recorded run as it starts.
@@ -114,7 +113,7 @@ impl Setting {
         recording: &Recording<'_>,
         assembled: Assembled,
         (outcome, made): (Outcome, Vec<Made>),
-        (inputs, began): (&Json, Instant),
+        began: Instant,
     ) -> Ran {
         let Assembled { prepared, took } = assembled;
         let whole = |time: u128| u64::try_from(time).ok();
@@ -126,7 +125,7 @@ impl Setting {
             schema_failures: sum(&mut outcome.attempts.iter().map(|attempt| usize::from(!attempt.problems.is_empty()))),
             repairs: sum(&mut outcome.attempts.iter().map(|attempt| attempt.repairs.len())),
             embedding_calls: Some(0),
-            scanned: Some(self.looked_at(inputs)),
+            scanned: u64::try_from(prepared.scanned).ok(),
             threats: Some(at_or_above(Verdict::Flag)),
             filtered: Some(at_or_above(Verdict::Quarantine)),
             escalated: false,
@@ -138,25 +137,6 @@ impl Setting {
         let (unrecorded, trouble) = (recording.unrecorded(), recording.trouble());
         let run = unrecorded.is_none().then(|| recording.id().clone());
         Ran { prepared, outcome, made, run, unrecorded, trouble }
-    }
-
-    /// How many texts of these inputs the guard looks at: all that nobody vouches for.
-    fn looked_at(&self, inputs: &Json) -> u64 {
-        fn texts(value: &Json) -> u64 {
-            match value {
-                Json::String(_) => 1,
-                Json::Array(items) => items.iter().map(texts).sum(),
-                Json::Object(fields) => fields.values().map(texts).sum(),
-                Json::Null | Json::Bool(_) | Json::Number(_) => 0,
-            }
-        }
-        let is_vouched = |name: &String| {
-            let mut declared = self.prompt.file.strict.inputs.iter();
-            self.given == Given::ByCaller
-                && declared.any(|(declared, trust)| declared == name && *trust == InputTrust::Trusted)
-        };
-        let fields = inputs.as_object().into_iter().flatten();
-        fields.filter(|(name, _)| !is_vouched(name)).map(|(_, value)| texts(value)).sum()
     }
 
     /// What a run cost; `None` if that is not known.

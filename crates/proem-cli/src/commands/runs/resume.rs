@@ -91,6 +91,6 @@ impl Going<'_> {
         let driven = go_on(&mut exchange, from, &world, &bounds, &recording).await?;
         let outcome = over(driven.reached)?;
         let made = calls.into_made();
-        Ok(setting.finished(&recording, assembled, (outcome, made), (self.inputs, began)).await)
+        Ok(setting.finished(&recording, assembled, (outcome, made), began).await)
     }
 }
