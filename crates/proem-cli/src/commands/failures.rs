@@ -74,7 +74,9 @@ async fn clear(places: &Places, project: &Project, (agent, way): (Option<&str>, 
         actor: records::actor(&Environment::inherited()),
         at: when::now(),
     };
-    Ok(opened.store.clear_failures(clearing).await?)
+    let count = opened.store.clear_failures(clearing).await;
+    opened.store.close().await;
+    Ok(count?)
 }
 
 fn row_json(row: &FailureRow) -> serde_json::Value {

@@ -214,5 +214,12 @@ fn the_section_that_broke_the_cache_is_named_with_its_cost() {
         &with("Judge one report of today.").replace("input: 2000", "input: 20000"),
     );
     assert_eq!(ask("title=It hangs"), 0);
+    let json = fixture.proem(&["runs", "diff", "last~1", "last", "--json"]).json();
+    assert_eq!(json["verdict"], json!({ "kind": "changed" }));
+    assert_eq!(
+        (json["firstChange"]["what"].as_str(), json["firstChange"]["name"].as_str()),
+        (Some("section"), Some("role"))
+    );
+    assert_eq!((json["cost"].as_u64(), json["sections"].as_array().map(Vec::len)), (Some(7_200_000), Some(3)));
     snapshot!(format!("{hit}\n\n{}", compared(&fixture)));
 }

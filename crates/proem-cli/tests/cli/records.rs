@@ -359,6 +359,11 @@ fn a_failure_changes_the_next_request_until_it_is_forgotten() {
     assert_eq!(ask(&["--no-record"]), after);
     fixture.proem(&["failures", "clear"]).answer();
     assert_eq!(ask(&["--no-record"]), before, "it was cleared");
+    let cleared = || fixture.proem(&["failures", "list", "--json"]).json()[0]["cleared"].clone();
+    assert!(cleared().is_string(), "{}", cleared());
+    fixture.proem(&["failures", "clear", "--undo"]).answer();
+    assert!(cleared().is_null(), "{}", cleared());
+    assert_eq!(ask(&["--no-record"]), after, "that was undone");
 }
 
 #[test]
