@@ -8,8 +8,11 @@ use proem_guard::show;
 
 use crate::failure::Failure;
 
-/// Milliseconds of what may stand behind a number: hours, days of 24 hours, weeks of seven of them.
-const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', 86_400_000), ('w', 604_800_000)];
+/// The milliseconds of a day of 24 hours.
+pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Milliseconds of what may stand behind a number: hours, days, weeks of seven of them.
+const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 
 /// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
 /// `2026-11-01T10:00:00Z`; days begin in `zone`.

@@ -14,7 +14,7 @@ mod replay;
 mod resume;
 mod sealed;
 
-pub use self::recording::{End, Keeping, Kept, Ledger, Recording, Start, assembled};
+pub use self::recording::{ASSEMBLED_ONLY, End, Keeping, Kept, Ledger, Recording, Start, assembled};
 pub use self::replay::{Difference, Replayed, replay};
 pub use self::resume::{Going, Remembering, Resumed, State, resume};
 pub use self::sealed::{Binding, SealKey, Sealed, open, seal};

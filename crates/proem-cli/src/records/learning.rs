@@ -26,9 +26,6 @@ pub(crate) enum History<'h> {
     Fixed,
 }
 
-/// The milliseconds of a day.
-const DAY: i64 = 24 * 60 * 60 * 1000;
-
 /// The profile that a prompt shows; `None` where nothing is adapted.
 ///
 /// # Errors
@@ -75,7 +72,7 @@ async fn recorded(
     prompt: &PromptId,
     ageing: Ageing,
 ) -> Result<Vec<proem_engine::profile::Recorded>, Failure> {
-    let since = when::now().0.saturating_sub(i64::from(ageing.days).saturating_mul(DAY));
+    let since = when::now().0.saturating_sub(i64::from(ageing.days).saturating_mul(when::DAY));
     let agent = format!("{}/{}", prompt.agent, prompt.name);
     let history = store.history(&owner(project), &agent, proem_engine::run::Time(since)).await;
     Ok(history.unwrap_or_else(|error| {

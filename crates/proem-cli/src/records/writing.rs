@@ -17,9 +17,6 @@ use crate::places::Places;
 use crate::project::Project;
 use crate::{ui, when};
 
-/// The milliseconds of a day.
-const DAY: i64 = 24 * 60 * 60 * 1000;
-
 /// What the caller says about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Record {
@@ -160,14 +157,14 @@ impl Writing {
 
     async fn retain(&self, places: &Places) -> Result<(), String> {
         let now = when::now();
-        let (stamp, today) = (places.purged(), now.0.div_euclid(DAY).to_string());
+        let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY).to_string());
         match std::fs::read_to_string(&stamp) {
             Ok(day) if day.trim() == today => return Ok(()),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("`{}` can't be read: {error}", stamp.display())),
         }
-        let before = now.0.saturating_sub(i64::from(self.days).saturating_mul(DAY));
+        let before = now.0.saturating_sub(i64::from(self.days).saturating_mul(when::DAY));
         let purge = Purge {
             project: None,
             before: Some(proem_engine::run::Time(before)),

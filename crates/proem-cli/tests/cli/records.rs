@@ -507,3 +507,18 @@ fn a_prompt_that_nobody_could_be_asked_is_kept_too() {
     assert_eq!(sections, ["role", "profile", "report"]);
     assert!(shown["calls"][0]["body"].is_null(), "{shown}");
 }
+
+#[test]
+fn an_assembly_says_that_nobody_was_asked() {
+    let fixture = Fixture::folder();
+    for task in ["fix the parser", "review this diff"] {
+        fixture.proem(&["assemble", task]).answer();
+    }
+    let listed = fixture.proem(&["runs", "list"]).stdout().to_owned();
+    assert!(listed.contains("assembled") && !listed.contains("$0"), "{listed}");
+    let shown = fixture.proem(&["runs", "show", "last"]).stdout().to_owned();
+    assert!(shown.contains("called no model") && !shown.contains("`proem runs replay"), "{shown}");
+    let compared = fixture.proem(&["runs", "diff", "last~1", "last"]).stdout().to_owned();
+    assert!(compared.contains("nobody was asked, so no cache was read; the stable prefix changed"), "{compared}");
+    assert_eq!(fixture.proem(&["runs", "replay", "last"]).code(), 1);
+}

@@ -386,6 +386,9 @@ pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome,
     rows::ended(outcome, Asked::Something, &Cleaner::new(&[], Keeping::Content))
 }
 
+/// Why an assembly without a call can't be replayed, or gone on with.
+pub const ASSEMBLED_ONLY: &str = "it called no model, and its folder's state is not kept";
+
 /// What `Finish` is made of, so that an assembly without a call is kept too; [`Store::finish`] writes
 /// it.
 #[must_use]
@@ -414,6 +417,6 @@ pub fn assembled(
         assembly: Some(Box::new(made)),
         numbers,
         evaluation: None,
-        not_replayable: cleaner.missing(),
+        not_replayable: Some(cleaner.missing().unwrap_or_else(|| ASSEMBLED_ONLY.to_owned())),
     })
 }

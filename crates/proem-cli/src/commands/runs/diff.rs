@@ -38,14 +38,14 @@ pub(super) async fn run(
     let compared = compare(&calls.0.seen(&parts.0, &tools.0, model), &calls.1.seen(&parts.1, &tools.1, model), model);
     let rows = draw::rows(&calls.0.row.sections, &calls.1.row.sections);
     if place.json {
-        let json = to_json((&details.0, &details.1), &compared, &rows)?;
+        let json = to_json((&details.0, &details.1), &compared, (&rows, &words(&compared, &calls.1)))?;
         ui::data(&format!("{}\n", json::pretty(&json)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = draw::heads(&details.0, &details.1, &records::zone(&project.config.budget)?);
     out.push_str(&draw::table(&rows));
     out.push_str(&changed_text(&store, &calls, compared.first_change.as_ref()).await?);
-    out.push_str(&format!("\n{}\n", compared.in_words()));
+    out.push_str(&format!("\n{}\n", words(&compared, &calls.1)));
     ui::listing(&out)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -79,16 +79,29 @@ async fn changed_text(store: &Store, calls: &(Call<'_>, Call<'_>), change: Optio
     })
 }
 
+/// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.
+fn words(compared: &Compared, second: &Call<'_>) -> String {
+    if !second.row.attempts.is_empty() {
+        return compared.in_words();
+    }
+    let prefix = match compared.first_change.as_ref().map(Change::is_in_prefix) {
+        None => "both prompts are the same",
+        Some(true) => "the stable prefix changed, so a cache would miss",
+        Some(false) => "the stable prefix is the same",
+    };
+    format!("nobody was asked, so no cache was read; {prefix}")
+}
+
 fn to_json(
     (first, second): (&RunDetail, &RunDetail),
     compared: &Compared,
-    rows: &[Row<'_>],
+    (rows, words): (&[Row<'_>], &str),
 ) -> Result<serde_json::Value, Failure> {
     let mut json = serde_json::to_value(compared).map_err(|e| Failure::bug("could not write JSON", e))?;
     if let Some(fields) = json.as_object_mut() {
         fields.insert("first".to_owned(), json!(first.row.id));
         fields.insert("second".to_owned(), json!(second.row.id));
-        fields.insert("words".to_owned(), json!(compared.in_words()));
+        fields.insert("words".to_owned(), json!(words));
         fields.insert("sections".to_owned(), rows.iter().map(Row::json).collect());
     }
     Ok(json)

@@ -93,15 +93,17 @@ fn line(row: &RunRow, zone: &TimeZone, all: bool) -> String {
     // How often it was asked again stands behind how it ended.
     let gap = " ".repeat(12_usize.saturating_sub(words.len().saturating_add(again.len())).max(1));
     let outcome = format!("{}{gap}{} ", styled(style, words), styled(YELLOW, &again));
+    // Where nobody was asked there is nothing to count.
+    let asked = row.state != RunState::Ended(RunOutcome::Assembled);
     format!(
         "{} {:11} {prompt} {} {outcome}{:>6} {:>4} {:>6} {:>8}\n",
         styled(BOLD, &cell(row.id.short(), 8)),
         when::brief(row.started, zone),
         cell(second, 16),
-        ui::short_or_unknown(row.input_tokens),
+        ui::short_or_unknown(row.input_tokens.filter(|_| asked)),
         cached(row),
-        ui::short_or_unknown(row.output_tokens),
-        row.cost.map_or_else(|| ui::UNKNOWN.to_owned(), ui::price),
+        ui::short_or_unknown(row.output_tokens.filter(|_| asked)),
+        row.cost.filter(|_| asked).map_or_else(|| ui::UNKNOWN.to_owned(), ui::price),
     )
 }
 

@@ -7,7 +7,7 @@ use proem_engine::run::Exchange;
 use proem_guard::show::terminal_str;
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_runtime::installation_key;
-use proem_runtime::records::{Difference, Replayed, replay};
+use proem_runtime::records::{ASSEMBLED_ONLY, Difference, Replayed, replay};
 use proem_store::query::RunDetail;
 use proem_store::record::Replayable;
 use proem_text::json;
@@ -59,7 +59,7 @@ pub(super) async fn remade(
     let key = installation_key(&places.key())?.id();
     let remade = match detail.row.kind.as_str() {
         "prompt" => Remade::read(&store, &detail, &key).await,
-        "assemble" => Err("it was assembled from a folder's state, which is not kept, and called no model".to_owned()),
+        "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
         kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
     };
     store.close().await;
