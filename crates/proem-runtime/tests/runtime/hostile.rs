@@ -178,12 +178,18 @@ fn submodule(fixture: &Fixture, canary: &Canary) {
 /// A repository whose file changed after `trap` was set.
 fn trapped(traps: &[&Trap]) -> (Fixture, Canary) {
     let fixture = Fixture::committed();
+    fixture.write("same.txt", "same\n");
+    fixture.git(&["add", "same.txt"]);
+    fixture.git(&["commit", "-q", "-m", "a file that stays the same"]);
     fixture.write(".proem/private/memory.jsonl", "");
     let canary = fixture.canary("canary");
     for trap in traps {
         (trap.set)(&fixture, &canary);
     }
     fixture.write("a.txt", "two\n");
+    // Another time on the same bytes makes plain git write its index anew, however fast all this was.
+    let same = fs::File::options().write(true).open(fixture.repo.join("same.txt")).unwrap();
+    same.set_modified(std::time::UNIX_EPOCH + Duration::from_hours(24)).unwrap();
     assert!(!canary.was_run(), "the preparations ran it");
     (fixture, canary)
 }
