@@ -79,6 +79,14 @@ pub enum Effect {
         /// What it is asked.
         request: Box<Request>,
     },
+    /// Something that code computes from facts which the machine doesn't hold, such as a metric. It changes
+    /// nothing, so it may be done again.
+    Measure {
+        /// What, by a name that the machine and the performer share.
+        what: String,
+        /// Of what.
+        of: Json,
+    },
 }
 
 /// How an effect ended.
@@ -91,7 +99,12 @@ pub enum Performed {
         /// What it said.
         response: Box<Response>,
     },
-    /// No model answered.
+    /// Something was computed.
+    Measured {
+        /// It, in a form that the machine and the performer share.
+        value: Json,
+    },
+    /// No model answered, or nothing could be computed.
     Failed {
         /// Why not.
         failure: Failure,

@@ -217,12 +217,12 @@ mod tests {
         assert_eq!(format!("{:?}", Secret::new("KEY", "value")), "[redacted]");
     }
 
-    /// Percent-encodes the bytes for which `choices` says so.
+    /// Percent-encodes the bytes for which `choices` says so, and each `%`, without which it is no encoding.
     fn percent(text: &str, choices: &[u8]) -> String {
         let choices = choices.iter().copied().chain(core::iter::repeat(1));
         let byte = |(byte, choice): (u8, u8)| match choice {
-            0 if byte.is_ascii() => char::from(byte).to_string(),
-            1 => format!("%{byte:02X}"),
+            0 if byte.is_ascii() && byte != b'%' => char::from(byte).to_string(),
+            0 | 1 => format!("%{byte:02X}"),
             _ => format!("%{byte:02x}"),
         };
         text.bytes().zip(choices).map(byte).collect()

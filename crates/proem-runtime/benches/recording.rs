@@ -1,6 +1,9 @@
 //! What a record adds to a call: the same calls of a scripted server on this machine, recorded and
 //! not, in turns, beside a bare write and sync of as many bytes on the same disk.
 //!
+//! Both begin with a request that is made and counted, and end with an outcome; the recorded call ends
+//! when its end is on the disk.
+//!
 //! `cargo bench -p proem-runtime --bench recording`
 #![expect(
     clippy::unwrap_used,
@@ -17,24 +20,75 @@ mod scene;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use proem_engine::run::{Exchange, What};
+use proem_engine::call::Request;
+use proem_engine::run::{Ended, Exchange, Outcome, What};
+use proem_llm::caller::{Caller, wall_clock};
 use proem_llm::scripted::Reply;
 use proem_llm::secret::Secret;
-use proem_runtime::driver::{Bounds, Calls, drive};
-use scene::{Scene, nanos_a_day, server, terms, text};
+use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, drive, go_on};
+use proem_runtime::records::{End, Keeping, Kept, Recording, SealKey};
+use proem_store::record::Numbers;
+use scene::{Begun, Given, Scene, actor, id, key, nanos_a_day, server, terms};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 /// How many pairs of calls, for each size of prompt.
 const RUNS: usize = 300;
 
-/// A call that nobody writes down.
-async fn bare(scene: &Scene) {
+/// What a call begins with.
+struct Made {
+    request: Request,
+    caller: Caller,
+    directory: Directory,
+    given: Given,
+}
+
+impl Made {
+    fn new(scene: &Scene) -> Self {
+        let (caller, directory, given) = (scene.caller(), scene.directory(), Given::new(&scene.text));
+        Self { request: scene.request(), caller, directory, given }
+    }
+}
+
+fn bounds() -> Bounds {
+    Bounds { stop: CancellationToken::new(), time: None }
+}
+
+/// How long a call takes that nobody writes down.
+async fn bare(made: Made) -> Duration {
     let terms = terms();
-    let mut machine = Exchange::new(terms.of(), scene.request());
-    let (caller, directory) = (scene.caller(), scene.directory());
-    let bounds = Bounds { stop: CancellationToken::new(), time: None };
-    drive(&mut machine, What::Started, &Calls::new(&caller, &directory, 1), &bounds).await.unwrap();
+    let began = Instant::now();
+    let mut machine = Exchange::new(terms.of(), made.request);
+    let calls = Calls::new(&made.caller, &made.directory, 1);
+    let driven = drive(&mut machine, What::Started, &calls, &bounds()).await.unwrap();
+    let took = began.elapsed();
+    answered(driven.reached);
+    took
+}
+
+/// How long the same takes that is written down.
+async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> Duration {
+    let terms = terms();
+    let begun = Begun { id: id(run), parent: None, steps: 0 };
+    let began = Instant::now();
+    let mut machine = Exchange::new(terms.of(), made.request);
+    let recording = Recording::new(kept, &made.given.start(&begun));
+    let calls = Calls::new(&made.caller, &made.directory, 1).through(&recording);
+    let from = Onward::Event(What::Started);
+    let driven = go_on(&mut machine, from, &calls, &bounds(), &recording).await.unwrap();
+    let outcome = answered(driven.reached);
+    let numbers = Numbers::default();
+    recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluation: None }).await;
+    let took = began.elapsed();
+    assert_eq!((recording.trouble(), recording.unrecorded()), (None, None));
+    took
+}
+
+/// The outcome of a call that was answered.
+fn answered(reached: Reached<Outcome>) -> Outcome {
+    let Reached::Done(outcome) = reached else { panic!("an exchange asks nobody") };
+    assert!(matches!(outcome.ended, Ended::Answered { .. }), "{outcome:?}");
+    outcome
 }
 
 /// The median and the ninety-ninth percentile, in microseconds.
@@ -62,20 +116,26 @@ fn main() {
         scene.caps = vec![nanos_a_day(u64::MAX / 4)];
         scene.secrets = vec![Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
         let [mut without, mut with, mut disk] = [(); 3].map(|()| Vec::with_capacity(RUNS));
+        let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
         runtime.block_on(async {
             let store = scene.store().await;
             for run in 0..RUNS {
                 // Another text each time, as with real tasks: what is known already costs nothing.
                 scene.text = format!("Task {run}. {}", "All of this is read. ".repeat(bytes / 21));
-                let began = Instant::now();
-                bare(&scene).await;
-                without.push(began.elapsed());
-                let began = Instant::now();
-                let ran = scene.run(&store, &format!("{run:016x}")).await;
-                with.push(began.elapsed());
-                assert_eq!((text(&ran).as_str(), ran.trouble, ran.unrecorded), ("hello", None, None));
+                let kept = Kept {
+                    store: &store,
+                    seal: &seal,
+                    keeping: Keeping::Content,
+                    ledger: &ledger,
+                    secrets: &scene.secrets,
+                    project: &scene.project,
+                    actor: &actor,
+                };
+                without.push(bare(Made::new(&scene)).await);
+                with.push(recorded(Made::new(&scene), &kept, &format!("{run:016x}")).await);
                 disk.push(synced(&folder, bytes));
             }
+            store.close().await;
         });
         for (name, times) in [("not recorded", without), ("recorded", with), ("write and sync", disk)] {
             let (median, high) = quantiles(times);

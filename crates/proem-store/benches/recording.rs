@@ -1,7 +1,7 @@
 //! What recording costs a call: intent, settlement and end, beside what the disk does by itself.
 //!
-//! `cargo bench -p proem-store --bench recording [CALLS] [FOLDER]`; the folder should lie on the disk
-//! that is asked about.
+//! `cargo bench -p proem-store --bench recording [CALLS] [FOLDER] [CASE]`; the folder should lie on the disk
+//! that is asked about, and a case is given by its name.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
 
 use std::fs::OpenOptions;
@@ -26,6 +26,9 @@ const TOGETHER: usize = 64;
 /// The bytes of a text of 2,200 tokens, at four bytes a token.
 const TEXT: usize = 8_800;
 
+/// How long a provider takes, where that is asked.
+const ANSWERED: Duration = Duration::from_millis(20);
+
 /// The bytes of a state.
 const STATE: usize = 100_000;
 
@@ -42,6 +45,22 @@ enum Texts {
     One,
     /// All.
     All,
+}
+
+/// What a call is like.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    texts: Texts,
+    /// The bytes of its state.
+    state: Option<usize>,
+    /// How long the provider takes. Meanwhile every thread goes to sleep, as it does in real runs.
+    answered_after: Duration,
+}
+
+impl Case {
+    const fn new(texts: Texts) -> Self {
+        Self { texts, state: None, answered_after: Duration::ZERO }
+    }
 }
 
 /// An intent with ten sections of 22,000 tokens together.
@@ -67,11 +86,15 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
 }
 
 /// One call: how long the store kept it before it was sent, and after its answer.
-async fn call(store: &Store, run: u64, texts: Texts, state: Option<usize>) -> [Duration; 2] {
+async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
+    let Case { texts, state, answered_after } = case;
     let (intent, finish) = (intent(run, texts, state), Given.finish(run, Quality::High));
     let start = Instant::now();
     let attempt = Given.booked(store, intent).await;
     let before = start.elapsed();
+    if !answered_after.is_zero() {
+        tokio::time::sleep(answered_after).await;
+    }
     let settles = Some(Box::new(Given.settlement(attempt, Given.reported(5))));
     let start = Instant::now();
     store.finish(Finish { settles, ..finish }).await.unwrap();
@@ -137,6 +160,7 @@ async fn main() {
     let parent =
         std::env::args().skip(1).find(|argument| Path::new(argument).is_dir()).unwrap_or_else(|| ".".to_owned());
     let calls: usize = numbers.unwrap_or(CALLS);
+    let wanted = std::env::args().skip(1).find(|argument| argument.contains(' ') && !Path::new(argument).is_dir());
     let folder = tempfile::tempdir_in(parent).unwrap();
     let folder = folder.path();
     println!("{calls} calls; intent is one transaction, settlement and end another, each with a sync");
@@ -144,32 +168,43 @@ async fn main() {
     show("the peer: one line with sqlx", peer(folder, calls).await);
     let store = open(folder).await;
     let mut run = 0;
+    let one = Case::new(Texts::One);
+    let all = Case::new(Texts::All);
     let cases = [
-        ("a call, one text of ten is new", Texts::One, None),
-        ("a call, one text of ten is new, 100 kB of state", Texts::One, Some(STATE)),
-        ("a call, all ten are new", Texts::All, None),
-        ("a call, all ten are new, 100 kB of state", Texts::All, Some(STATE)),
+        ("one text of ten is new", one),
+        ("one text of ten is new, answered after 20 ms", Case { answered_after: ANSWERED, ..one }),
+        ("one text of ten is new, 100 kB of state", Case { state: Some(STATE), ..one }),
+        ("all ten are new", all),
+        ("all ten are new, 100 kB of state", Case { state: Some(STATE), ..all }),
     ];
-    for (name, texts, state) in cases {
+    for (name, case) in cases.into_iter().filter(|(name, _)| wanted.as_ref().is_none_or(|wanted| name == wanted)) {
         let mut times = Vec::with_capacity(calls);
         for _ in 0..calls {
             run += 1;
-            times.push(call(&store, run, texts, state).await);
+            times.push(call(&store, run, case).await);
         }
         show_calls(name, &times);
     }
+    if wanted.is_none() {
+        together(&store, run, calls).await;
+    }
+    store.close().await;
+}
+
+/// Many calls at the same time.
+async fn together(store: &Store, mut run: u64, calls: usize) {
     let start = Instant::now();
     let mut times = Vec::with_capacity(calls);
     let mut made = 0_u32;
     while times.len() < calls {
         let first = run + 1;
         run += u64::try_from(TOGETHER).unwrap();
-        times
-            .extend(futures_util::future::join_all((first..=run).map(|run| call(&store, run, Texts::One, None))).await);
+        times.extend(
+            futures_util::future::join_all((first..=run).map(|run| call(store, run, Case::new(Texts::One)))).await,
+        );
         made += u32::try_from(TOGETHER).unwrap();
     }
     let each = start.elapsed() / made;
     show_calls("64 calls at a time", &times);
     println!("64 calls at a time, all of them by their number: {} µs each", each.as_micros());
-    store.close().await;
 }

@@ -16,6 +16,9 @@ pub const NAMES: [&str; 8] = [
     "after-finish",
 ];
 
+/// The place of an upgrade to a newer form, between its statements and their commit.
+pub const UPGRADE: &str = "during-upgrade";
+
 /// Passes a place: stops the process there (as `kill -9` would) if `PROEM_FAILPOINT` names it.
 #[cfg(feature = "failpoints")]
 pub fn pass(name: &str) {

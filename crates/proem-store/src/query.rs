@@ -3,6 +3,7 @@
 
 mod costs;
 mod detail;
+mod judged;
 mod learned;
 mod runs;
 mod statistics;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use self::costs::{CapNow, Costs, CostsWanted, Estimate, SpendLine};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
+pub use self::judged::JudgedRow;
 pub use self::learned::FailureRow;
 pub use self::runs::{RunRow, RunState, RunsWanted};
 pub use self::statistics::{Group, Statistics, StatisticsWanted, Summary};

@@ -118,7 +118,7 @@ pub struct NewRun {
     pub kind: String,
     /// The run that it is a fork of.
     pub parent: Option<RunId>,
-    /// The prompt.
+    /// The prompt that it was started with; each call has its own.
     pub prompt: PromptId,
     /// What was asked for, such as `small`.
     pub role: String,
@@ -201,6 +201,8 @@ pub struct NewAssembly {
 pub struct NewCall {
     /// Which effect of its run.
     pub effect: EffectId,
+    /// The prompt that its request was made from; a run may ask with several.
+    pub prompt: PromptId,
     /// The model.
     pub model: String,
     /// The endpoint.

@@ -8,6 +8,7 @@ mod begin;
 mod book;
 mod bury;
 mod end;
+mod memory;
 mod opening;
 mod person;
 mod place;

@@ -3,22 +3,36 @@
 
 mod backend;
 
-use backend::Sqlite;
+use backend::{Sqlite, older};
 use proem_store::laws::{self, Move};
 use proptest::prelude::*;
 
 /// One test for each law, on a file of its own.
 macro_rules! keep {
     ($($law:ident),* $(,)?) => {
-        $(#[tokio::test]
-        async fn $law() {
-            let folder = tempfile::tempdir().unwrap();
-            laws::$law(&Sqlite::new(folder.path())).await;
-        })*
+        mod fresh {
+            $(#[tokio::test]
+            async fn $law() {
+                let folder = tempfile::tempdir().unwrap();
+                super::laws::$law(&super::Sqlite::new(folder.path())).await;
+            })*
+        }
+
+        /// The first that opens the store brings it from form 1 to the newest.
+        mod upgraded {
+            $(#[tokio::test]
+            async fn $law() {
+                let folder = tempfile::tempdir().unwrap();
+                let sqlite = super::Sqlite::new(folder.path());
+                super::older(&sqlite, None).await;
+                super::laws::$law(&sqlite).await;
+            })*
+        }
     };
 }
 
 keep! {
+    a_call_is_booked_under_its_own_prompt,
     a_correction_counts,
     a_dead_epoch_settles_in_full,
     a_finished_run_has_no_state,

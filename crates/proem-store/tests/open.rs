@@ -75,11 +75,16 @@ async fn a_store_from_the_future_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     sqlite.open().await.close().await;
-    sqlite.execute("PRAGMA user_version = 1000").await.unwrap();
-    for said in both(&sqlite).await {
-        let error = said.unwrap_err();
-        assert!(matches!(&error, Error::Unusable(Unusable::Newer { found: 1000, .. })), "{error:?}");
-        assert!(error.to_string().ends_with("update Proem, or set the file aside"), "{error}");
+    for form in [3, 1000] {
+        sqlite.execute(&format!("PRAGMA user_version = {form}")).await.unwrap();
+        for said in both(&sqlite).await {
+            let error = said.unwrap_err();
+            assert!(
+                matches!(&error, Error::Unusable(Unusable::Newer { found, known: 2, .. }) if *found == form),
+                "{error:?}"
+            );
+            assert!(error.to_string().ends_with("update Proem, or set the file aside"), "{error}");
+        }
     }
 }
 

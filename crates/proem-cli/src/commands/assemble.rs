@@ -218,7 +218,7 @@ async fn begin(
     let ledger = Ledger { caps: Vec::new(), priced: Priced::Free };
     let records = Writing::begin(places, project, record, ledger, Vec::new()).await?;
     let history = records.as_ref().map_or(History::Closed, |records| History::Open(records.store()));
-    let adapted = adapted((places, project), &prompt.id, &args.wishes, history).await?;
+    let adapted = adapted((places, project), &[&prompt.id], &args.wishes, history).await?;
     Ok((records, adapted))
 }
 
@@ -266,7 +266,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
         settings: &json!({ "proem": env!("CARGO_PKG_VERSION"), "mode": assembled.mode.mode.as_str() }),
         policy: &written.guard.rules,
         profile: adapted.map(|adapted| &adapted.profile),
-        report: &assembled.report,
+        report: Some(&assembled.report),
         monolithic_tokens: monolithic(assembled, prepared),
         steps: 0,
     };

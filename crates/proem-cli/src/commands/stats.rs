@@ -68,8 +68,12 @@ fn page(found: &Statistics, since: &str, today: &str) -> String {
 
 /// The figures of a group, three on a line.
 fn group(group: &Group) -> String {
-    let calls = counted(group.calls, "call");
-    let mut out = format!("  {}, {calls}, {} of all calls\n", counted(group.runs, "run"), percent(group.share));
+    let (calls, share) = (counted(group.calls, "call"), percent(group.share));
+    // A prompt that only runs of other prompts called.
+    let mut out = match group.runs {
+        0 => format!("  {calls} in runs of other prompts, {share} of all calls\n"),
+        runs => format!("  {}, {calls}, {share} of all calls\n", counted(runs, "run")),
+    };
     let figures = [
         ("tokens in", whole(group.input_tokens), group.input_tokens.n),
         ("tokens out", whole(group.output_tokens), group.output_tokens.n),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use proem_engine::assembly::PromptId;
-use proem_engine::profile::{Adapted, Ageing, Format, Registry, Wishes, adapt, derive, known_risks};
+use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Wishes, adapt, derive, known_risks};
 use proem_store::{Access, Store};
 
 use super::{open, owner};
@@ -26,14 +26,14 @@ pub(crate) enum History<'h> {
     Fixed,
 }
 
-/// The profile that a prompt shows; `None` where nothing is adapted.
+/// The profile that the prompts of an agent show; `None` where nothing is adapted.
 ///
 /// # Errors
 ///
 /// If a wish is none. Records that can't be read are noted and count as empty: they only advise.
 pub(crate) async fn adapted(
     (places, project): (&Places, &Project),
-    prompt: &PromptId,
+    prompts: &[&PromptId],
     args: &WishesArgs,
     history: History<'_>,
 ) -> Result<Option<Adapted>, Failure> {
@@ -49,10 +49,10 @@ pub(crate) async fn adapted(
     let recorded = match history {
         _ if is_off => Vec::new(),
         History::Fixed => Vec::new(),
-        History::Open(store) => recorded(store, project, prompt, ageing).await?,
+        History::Open(store) => recorded(store, project, prompts, ageing).await?,
         History::Closed if !places.records().exists() => Vec::new(),
         History::Closed => match open(places, project, Access::Read).await {
-            Ok(opened) => recorded(&opened.store, project, prompt, ageing).await?,
+            Ok(opened) => recorded(&opened.store, project, prompts, ageing).await?,
             Err(error) => {
                 ui::note(&format!("what the prompt learned is left out: {error}"));
                 Vec::new()
@@ -69,16 +69,20 @@ pub(crate) async fn adapted(
 async fn recorded(
     store: &Store,
     project: &Project,
-    prompt: &PromptId,
+    prompts: &[&PromptId],
     ageing: Ageing,
-) -> Result<Vec<proem_engine::profile::Recorded>, Failure> {
+) -> Result<Vec<Recorded>, Failure> {
     let since = when::now().0.saturating_sub(i64::from(ageing.days).saturating_mul(when::DAY));
-    let agent = format!("{}/{}", prompt.agent, prompt.name);
-    let history = store.history(&owner(project), &agent, proem_engine::run::Time(since)).await;
-    Ok(history.unwrap_or_else(|error| {
-        ui::note(&format!("what the prompt learned is left out: {error}"));
-        Vec::new()
-    }))
+    let mut found = Vec::new();
+    for prompt in prompts {
+        let agent = format!("{}/{}", prompt.agent, prompt.name);
+        match store.history(&owner(project), &agent, proem_engine::run::Time(since)).await {
+            Ok(history) => found.extend(history),
+            Err(error) => ui::note(&format!("what the prompt learned is left out: {error}")),
+        }
+    }
+    found.sort_by_key(|recorded| recorded.at);
+    Ok(found)
 }
 
 /// How failures age, by configuration.

@@ -1,5 +1,7 @@
 //! Runs that are kept: what is refused, what survives, what is learned, and what never lies on the disk.
 
+mod unusable;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -277,6 +279,24 @@ fn a_killed_run_goes_on_where_it_was() {
     assert_eq!(sent[0].body, sent[1].body, "it asks for the very same");
     let run = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!((run.code(), server.requests().len()), (2, 2), "it is over: {}", run.stderr());
+}
+
+#[test]
+fn a_run_that_asks_waits_for_a_terminal() {
+    let server = start(vec![late(low(), 600_000), low()]);
+    let fixture = fixture(&server, "");
+    killed(&fixture, &server);
+    sql(&fixture, "UPDATE runs SET state = 'asking'");
+    let id = sql(&fixture, "SELECT substr(id, 1, 8) FROM runs").remove(0);
+    for args in [&["runs", "resume", &id][..], &["runs", "resume", &id, "--fork"], &["runs", "resume", "--json"]] {
+        let run = fixture.proem(args);
+        let says = format!(
+            "error: run {id} asks something, and nobody can be asked here; `proem runs resume {id}` in a terminal asks you\n"
+        );
+        assert_eq!((run.code(), run.stdout(), run.stderr()), (2, "", says.as_str()));
+    }
+    let left = "SELECT runs.state || ' ' || count(*) FROM runs JOIN snapshots ON snapshots.run = runs.id";
+    assert_eq!((sql(&fixture, left), server.requests().len()), (vec!["asking 1".to_owned()], 1), "nothing is lost");
 }
 
 #[test]

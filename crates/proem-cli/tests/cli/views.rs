@@ -351,7 +351,8 @@ fn nothing_that_is_recorded_steers_a_terminal() {
         &fixture,
         "UPDATE runs SET prompt = char(27) || '[2Jfree', model = '木' || char(8238) || 'm', actor = char(7) || 'x', \
          replayable = char(27) || '[8m', role = char(10) || 'forged'; UPDATE spend SET prompt = char(27) || '[2Jfree', \
-         model = char(10) || 'in all $0'; UPDATE calls SET tool = char(27) || 'c', finish = char(13) || 'x'",
+         model = char(10) || 'in all $0'; UPDATE calls SET tool = char(27) || 'c', finish = char(13) || 'x', \
+         prompt = char(27) || '[2Jcalled', version = char(7) || version",
     );
     let mut said = String::new();
     for args in

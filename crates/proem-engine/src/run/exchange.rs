@@ -380,10 +380,16 @@ impl Machine for Exchange<'_> {
                 if id != effect {
                     return out_of_step("this result belongs to another effect than the one that was asked for");
                 }
-                self.state.now = now;
                 match performed {
-                    Performed::Response { response } => self.answered(effect, *response),
-                    Performed::Failed { failure } => self.failed(effect, failure),
+                    Performed::Response { response } => {
+                        self.state.now = now;
+                        self.answered(effect, *response)
+                    }
+                    Performed::Failed { failure } => {
+                        self.state.now = now;
+                        self.failed(effect, failure)
+                    }
+                    Performed::Measured { .. } => return out_of_step("an exchange asks models only"),
                 }
             }
             (Phase::New, _) => return out_of_step("an exchange starts with `started`"),

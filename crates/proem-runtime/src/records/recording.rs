@@ -15,13 +15,14 @@ use proem_engine::ErrorKind;
 use proem_engine::ledger::{Cap, Priced};
 use proem_engine::profile::Profile;
 use proem_engine::report::Report;
-use proem_engine::run::{Effect, EffectId, Event, Time};
+use proem_engine::run::{Answer, Effect, EffectId, Event, Question, Time};
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
-    Actor, Content, Evaluation, Finish, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Settlement, Snapshot,
+    Actor, Content, Evaluation, Finish, NewApproval, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Settlement,
+    Snapshot,
 };
-use proem_store::{Pause, Store};
+use proem_store::{Pause, Store, Unusable};
 use serde_json::Value as Json;
 
 use self::clean::Cleaner;
@@ -97,8 +98,8 @@ pub struct Start<'s> {
     pub policy: &'s str,
     /// The profile that its prompt shows.
     pub profile: Option<&'s Profile>,
-    /// The account of its first request.
-    pub report: &'s Report,
+    /// The account of its only request; `None` where it has several, each with a prompt of its own.
+    pub report: Option<&'s Report>,
     /// The tokens of the prompt that lists everything.
     pub monolithic_tokens: Option<u64>,
     /// How many events it has taken before, if it is resumed.
@@ -150,7 +151,7 @@ impl<'k> Recording<'k> {
     #[must_use]
     pub fn new(kept: &'k Kept<'k>, start: &Start<'_>) -> Self {
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
-        let common = Common { report: cleaner.serialised(start.report), monolithic_tokens: start.monolithic_tokens };
+        let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
         let begins = Some(Box::new(rows::run(kept, start, &cleaner)));
         Self {
             kept,
@@ -160,7 +161,7 @@ impl<'k> Recording<'k> {
             resumed: start.steps > 0,
             cleaner,
             common,
-            counter: start.report.counter.name.clone(),
+            counter: counter(start),
             held: Mutex::new(Held {
                 begins,
                 steps: Vec::new(),
@@ -219,13 +220,40 @@ impl<'k> Recording<'k> {
         let settles = finish.settles.clone();
         if let Err(error) = self.kept.store.finish(finish).await {
             self.remember(&error.to_string());
-            // What was used is worth a try of its own.
+            // What was used is worth a try of its own, unless that is to wait for somebody else once more.
             if let Some(settlement) = settles
+                && !matches!(error, proem_store::Error::Unusable(Unusable::Busy { .. }))
                 && let Err(error) = self.kept.store.settle(*settlement).await
             {
                 self.remember(&error.to_string());
             }
         }
+    }
+
+    /// Writes what a person answered to what the run asked.
+    ///
+    /// # Errors
+    ///
+    /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
+    pub async fn answered(&self, questions: &[Question], answers: &[Answer]) -> Result<(), proem_store::Error> {
+        if self.unrecorded().is_some() {
+            return Ok(());
+        }
+        let step = self.held().next;
+        let words = |text: &String| match self.kept.keeping {
+            Keeping::Content => self.cleaner.text(text),
+            Keeping::Hashes => self.cleaner.content(text).hash,
+        };
+        let approval = |(question, answer): (&Question, &Answer)| NewApproval {
+            run: self.id.clone(),
+            actor: self.kept.actor.clone(),
+            at: wall_clock(),
+            step,
+            question: words(&question.text),
+            options: question.options.iter().map(words).collect(),
+            answer: answer.option.and_then(|option| u32::try_from(option).ok()),
+        };
+        self.kept.store.approve(questions.iter().zip(answers).map(approval).collect()).await
     }
 
     /// Why nothing of the run is written, in our words: the store failed before anything was sent, and
@@ -334,6 +362,10 @@ impl Journal for Recording<'_> {
             let snapshot = self.sealed(&state, step)?;
             self.held().snapshot = snapshot;
         }
+        // What is no call passes no gate: an answer that is held must not wait for one.
+        if !effects.iter().any(|(_, effect)| matches!(effect, Effect::Call { .. })) {
+            self.put_down(step).await;
+        }
         Ok(())
     }
 
@@ -371,6 +403,27 @@ impl Journal for Recording<'_> {
 }
 
 impl Recording<'_> {
+    /// Writes what became of the last attempt, if that is held, with the state that follows it.
+    async fn put_down(&self, step: u32) {
+        let (begins, steps, snapshot, settles) = {
+            let held = self.held();
+            (held.begins.clone(), held.steps.clone(), held.snapshot.clone(), held.settles.clone())
+        };
+        let Some(settlement) = settles.filter(|_| self.unrecorded().is_none()) else { return };
+        let (run, questions) = (self.id.clone(), Vec::new());
+        let outcome = match snapshot {
+            Some(snapshot) => {
+                let settles = Some(settlement);
+                let pause = Pause { run, begins, steps, settles, snapshot, questions };
+                self.kept.store.pause(pause).await.map(|()| self.written(step))
+            }
+            None => self.kept.store.settle(*settlement).await.map(|()| self.held().settles = None),
+        };
+        if let Err(error) = outcome {
+            self.remember(&error.to_string());
+        }
+    }
+
     /// Lets go of what is written: the run's line, and events before `step`.
     fn written(&self, step: u32) {
         let mut held = self.held();
@@ -386,6 +439,11 @@ pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome,
     rows::ended(outcome, Asked::Something, &Cleaner::new(&[], Keeping::Content))
 }
 
+/// What counted a run's tokens.
+fn counter(start: &Start<'_>) -> String {
+    start.report.map_or_else(String::new, |report| report.counter.name.clone())
+}
+
 /// Why an assembly without a call can't be replayed, or gone on with.
 pub const ASSEMBLED_ONLY: &str = "it called no model, and its folder's state is not kept";
 
@@ -399,9 +457,9 @@ pub fn assembled(
     numbers: Numbers,
 ) -> Option<Finish> {
     let cleaner = Cleaner::new(kept.secrets, kept.keeping);
-    let common = Common { report: cleaner.serialised(start.report), monolithic_tokens: start.monolithic_tokens };
+    let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
     let mut made = rows::assembly(assembly, None, &common, &cleaner);
-    made.counter = start.report.counter.name.clone();
+    made.counter = counter(start);
     // What the texts held is known by now.
     let begins = Box::new(rows::run(kept, start, &cleaner));
     Some(Finish {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::call::Response;
-use proem_engine::run::{Answer, Effect, EffectId, Performed, Question, Time, What};
+use proem_engine::run::{Answer, Effect, EffectId, Machine, Performed, Question, Time, What};
 use proem_llm::caller::wall_clock;
 use proem_store::Store;
 use proem_store::body::{fold, unfold};
@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::Recording;
 use super::sealed::{Binding, SealKey, Sealed, open};
 use crate::Error;
-use crate::driver::{Onward, Perform};
+use crate::driver::{Bounds, Journal as _, Onward, Pausing, Perform, Reached, go_on};
 
 /// What a snapshot holds: a machine's state with what it waits for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -88,6 +89,45 @@ impl Resumed {
             Some(until) => Onward::Until(until),
             None if !self.state.questions.is_empty() => Onward::Event(What::Answered { answers }),
             None => Onward::Effects(self.state.effects.clone()),
+        }
+    }
+
+    /// Goes on to the run's end. What it asks `ask` has a person answer; what was answered is written down
+    /// before the run goes on with it.
+    ///
+    /// What it asked before is written down once more first: who gives no answer leaves a run that asks, as
+    /// it was, and a fork is there to be answered.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+    pub async fn to_the_end<M: Machine, E>(
+        &self,
+        machine: &mut M,
+        (world, bounds): (&(impl Perform + Sync), &Bounds),
+        recording: &Recording<'_>,
+        mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<Answer>, E>,
+    ) -> Result<M::Outcome, E>
+    where
+        E: From<proem_engine::Error> + From<proem_store::Error>,
+    {
+        let world = self.remembering(world);
+        let mut asked = self.state.questions.clone();
+        if !asked.is_empty() {
+            recording.pauses(&|| machine.state(), Pausing::Asks(&asked)).await?;
+        }
+        loop {
+            let from = if asked.is_empty() {
+                self.onward(Vec::new())
+            } else {
+                let answers = ask(&asked).await?;
+                recording.answered(&asked, &answers).await?;
+                Onward::Event(What::Answered { answers })
+            };
+            match go_on(machine, from, &world, bounds, recording).await?.reached {
+                Reached::Done(outcome) => return Ok(outcome),
+                Reached::Asked(questions) => asked = questions,
+            }
         }
     }
 

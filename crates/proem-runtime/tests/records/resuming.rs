@@ -219,3 +219,172 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
     assert!(error.contains("alive"), "{error}");
     assert!(matches!(ran.outcome, Outcome { ended: Ended::Failed { .. }, .. }));
 }
+
+/// A machine that asks three times, and ends with what was answered.
+#[derive(Debug, Default)]
+struct Curious {
+    answers: Vec<usize>,
+}
+
+impl Machine for Curious {
+    type Outcome = Vec<usize>;
+
+    fn step(&mut self, event: Event) -> Result<Step<Vec<usize>>, Error> {
+        if let What::Answered { answers } = &event.what {
+            self.answers.extend(answers.iter().filter_map(|answer| answer.option));
+        }
+        if self.answers.len() == 3 {
+            return Ok(Step::Done(self.answers.clone()));
+        }
+        let text = format!("the key is sk-0123456789abcdef0123456789abcdef; question {}?", self.answers.len());
+        Ok(Step::Ask(vec![Question { text, options: vec!["no".to_owned(), "yes".to_owned()] }]))
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(json!(self.answers))
+    }
+}
+
+/// Goes on with a run that asks, or with a fork of it, until it ends or `answers` are used up.
+async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usize]) -> Result<Vec<usize>, String> {
+    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
+    let secrets = [proem_llm::secret::Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
+    let kept = Kept {
+        store,
+        seal: &seal,
+        keeping: scene.keeping,
+        ledger: &ledger,
+        secrets: &secrets,
+        project: &scene.project,
+        actor: &actor,
+    };
+    let given = Given::new(&scene.text);
+    let way = if fork.is_some() { Going::Apart } else { Going::On };
+    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    let world = Counting::default();
+    let mut left = answers.iter();
+    let mut ask = async |questions: &[Question]| {
+        assert_eq!(questions.len(), 1);
+        let option = left.next().copied().ok_or("nobody answers")?;
+        Ok::<_, Box<dyn std::error::Error>>(vec![Answer { option: Some(option) }])
+    };
+    if store.run(&id("1")).await.is_err() {
+        let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
+        let driven = go_on(&mut Curious::default(), Onward::Event(What::Started), &world, &bounds, &recording).await;
+        assert!(matches!(driven.unwrap().reached, Reached::Asked(_)));
+        return Err("it asks".to_owned());
+    }
+    let resumed = resume(store, &seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
+    let answers = serde_json::from_value(resumed.state.machine.clone()).unwrap();
+    let begun = Begun { id: id(fork.unwrap_or("1")), parent: fork.map(|_| id("1")), steps: resumed.step };
+    let recording = Recording::new(&kept, &given.start(&begun));
+    let ended = resumed.to_the_end(&mut Curious { answers }, (&world, &bounds), &recording, &mut ask).await;
+    ended.map_err(|error| error.to_string())
+}
+
+/// What a run was asked and what was answered.
+async fn approvals(store: &Store, run: &str) -> Vec<(String, Option<u32>)> {
+    let detail = store.run(&id(run)).await.unwrap();
+    detail.approvals.into_iter().map(|approval| (approval.question, approval.answer)).collect()
+}
+
+#[tokio::test]
+async fn what_a_run_asks_is_answered_written_down_and_gone_on_with() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    let process = async |fork: Option<&str>, answers: &[usize]| {
+        let store = scene.store().await;
+        let ended = asking(&scene, &store, fork, answers).await;
+        store.close().await;
+        ended
+    };
+    assert_eq!(process(None, &[]).await.unwrap_err(), "it asks");
+    // Nobody answers: it asks as before. Somebody answers twice and gives up: two answers stay.
+    for answers in [&[][..], &[1, 0][..]] {
+        assert_eq!(process(None, answers).await.unwrap_err(), "nobody answers");
+        let store = scene.store().await;
+        let detail = store.run(&id("1")).await.unwrap();
+        assert_eq!((detail.row.state, detail.resumable), (RunState::Asking, true));
+        assert_eq!(approvals(&store, "1").await.len(), answers.len());
+        store.close().await;
+    }
+    assert_eq!(process(Some("2"), &[0]).await, Ok(vec![1, 0, 0]), "a fork has answers of its own");
+    assert_eq!(process(None, &[1]).await, Ok(vec![1, 0, 1]));
+    let store = scene.store().await;
+    let asked = |number: u32, answer| (format!("the key is [redacted:TEST_KEY]; question {number}?"), Some(answer));
+    assert_eq!(approvals(&store, "2").await, [asked(2, 0)]);
+    assert_eq!(approvals(&store, "1").await, [asked(0, 1), asked(1, 0), asked(2, 1)]);
+    store.close().await;
+}
+
+/// A machine that calls, and then has something done that is no call.
+#[derive(Debug)]
+struct Then(Option<Effect>);
+
+impl Machine for Then {
+    type Outcome = ();
+
+    fn step(&mut self, event: Event) -> Result<Step<()>, Error> {
+        let other = Effect::Measure { what: "other".to_owned(), of: Json::Null };
+        Ok(match (&event.what, self.0.take()) {
+            (What::Started, Some(call)) => {
+                self.0 = Some(other);
+                Step::Do(vec![(EffectId(0), call)])
+            }
+            (_, Some(other)) => Step::Do(vec![(EffectId(1), other)]),
+            (_, None) => Step::Done(()),
+        })
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(Json::Null)
+    }
+}
+
+/// Calls with a caller; anything else looks at what is recorded.
+struct Looking<'l, C> {
+    calls: &'l C,
+    store: &'l Store,
+    seen: Mutex<Vec<String>>,
+}
+
+impl<C: Perform + Sync> Perform for Looking<'_, C> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+        if matches!(effect, Effect::Call { .. }) {
+            return self.calls.perform(id, effect, stop).await;
+        }
+        let seen = crate::scene::attempts(&self.store.run(&crate::scene::id("1")).await.unwrap());
+        *self.seen.lock().unwrap() = seen;
+        Performed::Failed { failure: Failure::new(FailureKind::Server, "it failed") }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_on_the_disk_before_something_else_is_done() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    let store = scene.store().await;
+    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
+    let kept = Kept {
+        store: &store,
+        seal: &seal,
+        keeping: scene.keeping,
+        ledger: &ledger,
+        secrets: &[],
+        project: &scene.project,
+        actor: &actor,
+    };
+    let given = Given::new(&scene.text);
+    let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
+    let (caller, directory) = (scene.caller(), scene.directory());
+    let calls = proem_runtime::driver::Calls::new(&caller, &directory, 1).through(&recording);
+    let world = Looking { calls: &calls, store: &store, seen: Mutex::default() };
+    let mut machine = Then(Some(Effect::Call { request: Box::new(scene.request()) }));
+    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    go_on(&mut machine, Onward::Event(What::Started), &world, &bounds, &recording).await.unwrap();
+    let seen = world.seen.into_inner().unwrap();
+    assert!(matches!(seen.as_slice(), [attempt] if attempt.starts_with("0.0 reported ")), "{seen:?}");
+    assert_eq!(store.run(&id("1")).await.unwrap().calls.len(), 1, "what is no call is no call's line");
+}

@@ -258,7 +258,7 @@ impl Given {
             settings: &self.settings,
             policy: "rules",
             profile: None,
-            report: &self.report,
+            report: Some(&self.report),
             monolithic_tokens: Some(5_000),
             steps: begun.steps,
         }

@@ -115,6 +115,7 @@ impl Given {
         let begins = self.run(run);
         let call = NewCall {
             effect: EffectId(0),
+            prompt: begins.prompt.clone(),
             model: begins.model.clone(),
             endpoint: begins.endpoint.clone(),
             tool: Some("assessment".to_owned()),
@@ -139,6 +140,24 @@ impl Given {
                 caps: caps.to_vec(),
             },
         }
+    }
+
+    /// The first attempt of a run's second call, which has a prompt of its own.
+    #[must_use]
+    pub fn second(self, run: u64, bound: u64) -> Intent {
+        let mut intent = self.intent(run, 0, bound, &[]);
+        intent.begins = None;
+        intent.attempt.effect = EffectId(1);
+        if let Some(call) = &mut intent.call {
+            call.effect = EffectId(1);
+            call.prompt = PromptId {
+                agent: "assess".to_owned(),
+                name: "summary".to_owned(),
+                version: "2.1.0".to_owned(),
+                closure: "9c41".to_owned(),
+            };
+        }
+        intent
     }
 
     /// A cap in tokens for everything of a day.

@@ -1,11 +1,13 @@
 //! Laws of the ledger.
 
+use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Refusal;
+use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
 use super::given::{Backend, Given, number};
 use crate::record::{AttemptId, Used};
-use crate::{Booked, Store};
+use crate::{Booked, Correction, Store};
 
 /// What is booked in all: settled and open.
 const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
@@ -147,6 +149,43 @@ pub async fn unknown_settles_in_full(backend: &impl Backend) {
     assert_eq!(number(backend, "SELECT unknown FROM spend").await, 1);
     assert_eq!(number(backend, "SELECT nanos FROM runs").await, -1, "a run's own sum says that it is not known");
     store.close().await;
+}
+
+/// What a call costs is booked under its own prompt, whatever the run was started with; so is a correction.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
+    let store = backend.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    let first = Given.booked(&store, Given.intent(2, 0, 40, &[])).await;
+    let mut intent = Given.second(2, 50);
+    intent.settles = Some(Box::new(Given.settlement(first, Given.reported(7))));
+    let second = Given.booked(&store, intent).await;
+    Given.settled(&store, second, Used::Unknown).await;
+    let (tokens, nanos) = (
+        async |prompt: &str| sum(backend, "tokens", prompt).await,
+        async |prompt: &str| sum(backend, "nanos", prompt).await,
+    );
+    assert_eq!((tokens("change").await, tokens("summary").await), (12, 50));
+    assert_eq!((nanos("change").await, nanos("summary").await), (12_000, 50_000));
+    let correction = Correction {
+        attempt: second,
+        nanos: NanoDollars(3),
+        why: "the invoice says so".to_owned(),
+        actor: Given.actor(),
+        at: Time(5_000),
+    };
+    assert!(store.correct(correction).await.is_ok());
+    assert_eq!((nanos("change").await, nanos("summary").await), (12_000, 3));
+    assert_eq!((sum(backend, "unknown", "change").await, sum(backend, "unknown", "summary").await), (0, 0));
+    store.close().await;
+}
+
+/// A sum of what is booked under a prompt.
+async fn sum(backend: &impl Backend, column: &str, prompt: &str) -> i64 {
+    number(backend, &format!("SELECT sum({column}) FROM spend WHERE agent = 'assess' AND prompt = '{prompt}'")).await
 }
 
 /// What a process left open when it died is booked in full, once; its calls are unknown.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::profile::Profile;
 use proem_engine::run::{EffectId, Time};
@@ -53,6 +54,8 @@ pub struct CallRow {
     pub effect: EffectId,
     /// When it was intended.
     pub at: Time,
+    /// The prompt that its request was made from; an assembly without a call has its run's.
+    pub prompt: PromptId,
     /// The model.
     pub model: String,
     /// The endpoint; empty where nothing was asked.
@@ -230,8 +233,8 @@ async fn calls(reader: &mut SqliteConnection, run: &RunRow) -> Result<Vec<CallRo
     }
     let rows = sqlx::query(
         "SELECT a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
-         a.plan, a.report, c.at AS intended, c.model, c.endpoint, c.tool, c.body, c.pieces, c.state, c.result, \
-         c.finish, c.repairs, c.problems, c.dropped FROM assemblies a \
+         a.plan, a.report, c.at AS intended, c.agent, c.prompt, c.version, c.closure, c.model, c.endpoint, c.tool, c.body, \
+         c.pieces, c.state, c.result, c.finish, c.repairs, c.problems, c.dropped FROM assemblies a \
          LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run = ? ORDER BY a.effect",
     )
     .bind(&run.id.0)
@@ -252,6 +255,7 @@ fn call(row: &SqliteRow, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRo
     Ok(CallRow {
         effect,
         at: Time(get::<Option<i64>>(row, "intended")?.map_or_else(|| get(row, "assembled"), Ok)?),
+        prompt: prompt(row)?.unwrap_or_else(|| run.prompt.clone()),
         model: get::<Option<String>>(row, "model")?.unwrap_or_else(|| run.model.clone()),
         endpoint: text("endpoint")?,
         tool: get(row, "tool")?,
@@ -272,6 +276,17 @@ fn call(row: &SqliteRow, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRo
         report: get(row, "report")?,
         attempts,
     })
+}
+
+/// The prompt of a call; `None` where there is no call.
+fn prompt(row: &SqliteRow) -> Result<Option<PromptId>, Fault> {
+    let Some(agent) = get(row, "agent")? else { return Ok(None) };
+    Ok(Some(PromptId {
+        agent,
+        name: get(row, "prompt")?,
+        version: get(row, "version")?,
+        closure: get(row, "closure")?,
+    }))
 }
 
 /// How far a call is: one without an end is under way only as long as its run is. What was never

@@ -1,21 +1,21 @@
 //! What runs were like, in numbers, each with how many it was made from.
-
 //!
-//! A call counts once it was sent. Percentiles are exact, by nearest rank: of `n` values in order the
-//! one at place `⌈n · p / 100⌉`, so that each is a value that was measured. No text is read.
+//! A call counts once it was sent, and by its own prompt: what it took, cost and answered belongs there. What
+//! belongs to a run (how it ended, what the guard found, what persons said) counts by the run's. Percentiles are exact, by nearest rank: of `n` values in order the
+//! one at place `⌈n · p / 100⌉`, so that each is a value that was measured. No text is read,
+//! and SQLite adds up: what comes from it is one row for each prompt, role and tool.
 
 mod tally;
 
 use std::collections::BTreeMap;
 
-use futures_util::TryStreamExt as _;
 use proem_engine::run::Time;
 use serde::Serialize;
-use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use self::tally::{Called, Ran, Sent, Tally};
-use super::values::{Fault, count, count_or_null, get, json};
+use self::tally::{Called, Ran, Sent, Sum, Tally};
+use super::values::{Fault, count, get, json};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -44,9 +44,9 @@ pub struct Summary {
 pub struct Group {
     /// What they have in common: `agent/prompt@version`, a tool, a role.
     pub name: String,
-    /// How many runs.
+    /// How many runs: of a prompt those that were started with it, of a tool those that called it.
     pub runs: u64,
-    /// How many calls.
+    /// How many calls: of a prompt those that were made with it, in whatever run.
     pub calls: u64,
     /// The share of calls that this group has of all.
     pub share: Summary,
@@ -92,7 +92,7 @@ pub struct Group {
 pub struct Statistics {
     /// All runs.
     pub all: Group,
-    /// By version of each prompt.
+    /// By version of each prompt: its runs, and its calls.
     pub prompts: Vec<Group>,
     /// By tool, which is the name of the contract that an answer is bound to.
     pub tools: Vec<Group>,
@@ -129,27 +129,19 @@ impl Gathered {
         let (agent, prompt, version): (&str, &str, &str) =
             (get(row, "agent")?, get(row, "prompt")?, get(row, "version")?);
         add(&mut self.all);
-        add(group(&mut self.prompts, &format!("{agent}/{prompt}@{version}")));
-        add(group(&mut self.roles, get(row, "role")?));
-        if let Some(tool) = get::<Option<&str>>(row, "tool")? {
-            add(group(&mut self.tools, tool));
+        add(self.prompts.entry(format!("{agent}/{prompt}@{version}")).or_default());
+        add(self.roles.entry(get(row, "role")?).or_default());
+        if let Some(tool) = get(row, "tool")? {
+            add(self.tools.entry(tool).or_default());
         }
         Ok(())
     }
-}
-
-fn group<'t>(tallies: &'t mut BTreeMap<String, Tally>, name: &str) -> &'t mut Tally {
-    if !tallies.contains_key(name) {
-        tallies.insert(name.to_owned(), Tally::default());
-    }
-    tallies.entry(name.to_owned()).or_default()
 }
 
 pub(crate) async fn statistics(reader: &mut SqliteConnection, wanted: &StatisticsWanted) -> Result<Statistics, Fault> {
     sqlx::query("BEGIN").execute(&mut *reader).await?;
     let mut gathered = Gathered::default();
     runs(reader, wanted, &mut gathered).await?;
-    runs_of_tools(reader, wanted, &mut gathered).await?;
     calls(reader, wanted, &mut gathered).await?;
     attempts(reader, wanted, &mut gathered).await?;
     feedback(reader, wanted, &mut gathered).await?;
@@ -167,116 +159,139 @@ pub(crate) async fn statistics(reader: &mut SqliteConnection, wanted: &Statistic
     })
 }
 
-/// Binds which runs are wanted, as `?1` and `?2`.
-macro_rules! wanted {
-    ($wanted:expr, $sql:expr) => {
-        sqlx::query(concat!($sql, " WHERE (?1 IS NULL OR r.project = ?1) AND r.started >= ?2"))
-            .bind($wanted.project.as_ref().map(|project| project.0.as_str()))
-            .bind($wanted.since.map_or(i64::MIN, |since| since.0))
-    };
-}
-
-async fn runs(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
-    let mut rows = wanted!(
-        wanted,
-        "SELECT r.agent, r.prompt, r.version, r.role, NULL AS tool, r.state, r.outcome, r.numbers FROM runs r"
-    )
-    .fetch(reader);
-    while let Some(row) = rows.try_next().await? {
-        let ran = ran(&row)?;
-        all.each(&row, |tally| tally.run(&ran))?;
-    }
-    Ok(())
-}
-
-/// A run belongs to each tool that one of its calls was bound to.
-async fn runs_of_tools(
+/// The groups of a query whose runs are `r`: `columns` of each group of `by`, from `tables`.
+async fn grouped(
     reader: &mut SqliteConnection,
     wanted: &StatisticsWanted,
-    all: &mut Gathered,
-) -> Result<(), Fault> {
-    let mut rows = wanted!(
-        wanted,
-        "SELECT t.tool, r.state, r.outcome, r.numbers FROM \
-         (SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL) t JOIN runs r ON r.id = t.run"
-    )
-    .fetch(reader);
-    while let Some(row) = rows.try_next().await? {
-        group(&mut all.tools, get(&row, "tool")?).run(&ran(&row)?);
+    (by, columns, tables): (&[&str], &str, &str),
+) -> Result<Vec<SqliteRow>, Fault> {
+    let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let by = by.join(", ");
+    let sql = format!(
+        "SELECT {by}, {columns} FROM {tables} WHERE (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 GROUP BY {groups}"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql))
+        .bind(wanted.project.as_ref().map(|project| project.0.as_str()))
+        .bind(wanted.since.map_or(i64::MIN, |since| since.0));
+    Ok(query.fetch_all(reader).await?)
+}
+
+/// The sums of runs.
+const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended') AS ended, \
+     total(r.state = 'ended' AND r.outcome = 'fell-back') AS fell_back, \
+     total(r.state = 'ended' AND r.numbers ->> 'escalated') AS escalated, \
+     json_group_array(r.numbers ->> 'assembledUs') FILTER (WHERE r.numbers ->> 'assembledUs' IS NOT NULL) AS assembled, \
+     total(r.numbers ->> 'embeddingCalls') AS embeddings, count(r.numbers ->> 'embeddingCalls') AS embeddings_n, \
+     total(r.numbers ->> 'filtered') AS filtered, count(r.numbers ->> 'filtered') AS filtered_n, \
+     total(r.numbers ->> 'threats') FILTER (WHERE r.numbers ->> 'scanned' IS NOT NULL) AS threats, \
+     CAST(total(r.numbers ->> 'scanned') FILTER (WHERE r.numbers ->> 'threats' IS NOT NULL) AS INTEGER) AS scanned";
+
+async fn runs(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+    let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
+    for row in grouped(reader, wanted, (&by, RAN, "runs r")).await? {
+        let ran = ran(&row)?;
+        all.each(&row, |tally| tally.runs(&ran))?;
+    }
+    // A run belongs to each tool that one of its calls was bound to.
+    let tables = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL) t JOIN runs r ON r.id = t.run";
+    for row in grouped(reader, wanted, (&["t.tool"], RAN, tables)).await? {
+        all.tools.entry(get(&row, "tool")?).or_default().runs(&ran(&row)?);
     }
     Ok(())
 }
 
 fn ran(row: &SqliteRow) -> Result<Ran, Fault> {
+    let ended = count(row, "ended")?;
     Ok(Ran {
-        ended: get::<&str>(row, "state")? == "ended",
-        fell_back: get::<Option<&str>>(row, "outcome")? == Some("fell-back"),
-        numbers: json(row, "numbers")?,
+        runs: count(row, "runs")?,
+        fell_back: Sum { total: total(row, "fell_back")?, n: ended },
+        escalated: Sum { total: total(row, "escalated")?, n: ended },
+        assembly_us: json(row, "assembled")?,
+        embedding_calls: sum(row, "embeddings", "embeddings_n")?,
+        filtered: sum(row, "filtered", "filtered_n")?,
+        threats: sum(row, "threats", "scanned")?,
     })
 }
 
+/// What a call, or an assembly without one, is grouped by.
+const CALLED_BY: [&str; 5] = [
+    "coalesce(c.agent, r.agent) AS agent",
+    "coalesce(c.prompt, r.prompt) AS prompt",
+    "coalesce(c.version, r.version) AS version",
+    "r.role",
+    "c.tool",
+];
+
 async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+    let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
+         total(c.state = 'answered' AND json_array_length(c.problems) = 0) AS at_once, \
+         total(json_array_length(c.repairs)) FILTER (WHERE c.state = 'answered') AS repairs, \
+         total(s.tokens) FILTER (WHERE s.monolithic_tokens IS NOT NULL) AS assembled, \
+         total(s.monolithic_tokens) AS monolithic, count(s.monolithic_tokens) AS monolithic_n";
     // An assembly without a call counts for what it saved.
-    let mut rows = wanted!(
-        wanted,
-        "SELECT r.agent, r.prompt, r.version, r.role, c.tool, c.state = 'answered' AS answered, \
-         json_array_length(c.problems) AS problems, json_array_length(c.repairs) AS repairs, \
-         s.tokens, s.monolithic_tokens, a.id IS NOT NULL AS sent FROM assemblies s JOIN runs r ON r.id = s.run \
-         LEFT JOIN calls c ON c.run = s.run AND c.effect = s.effect \
-         LEFT JOIN attempts a ON a.run = s.run AND a.effect = s.effect AND a.attempt = 0"
-    )
-    .fetch(reader);
-    while let Some(row) = rows.try_next().await? {
+    let tables = "assemblies s JOIN runs r ON r.id = s.run LEFT JOIN calls c ON c.run = s.run AND c.effect = s.effect \
+         LEFT JOIN attempts a ON a.run = s.run AND a.effect = s.effect AND a.attempt = 0";
+    for row in grouped(reader, wanted, (&CALLED_BY, columns, tables)).await? {
+        let n = count(&row, "answered")?;
+        let at_once = Sum { total: total(&row, "at_once")?, n };
         let called = Called {
-            sent: get(&row, "sent")?,
-            answered: get::<Option<bool>>(&row, "answered")?.unwrap_or(false),
-            problems: count_or_null(&row, "problems")?.unwrap_or(0),
-            repairs: count_or_null(&row, "repairs")?.unwrap_or(0),
-            tokens: count(&row, "tokens")?,
-            monolithic: count_or_null(&row, "monolithic_tokens")?,
+            sent: count(&row, "sent")?,
+            at_once,
+            repairs: Sum { total: total(&row, "repairs")?, n },
+            assembled: total(&row, "assembled")?,
+            monolithic: sum(&row, "monolithic", "monolithic_n")?,
         };
-        all.each(&row, |tally| tally.call(&called))?;
+        all.each(&row, |tally| tally.calls_of(&called))?;
     }
     Ok(())
 }
 
 async fn attempts(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
-    let mut rows = wanted!(
-        wanted,
-        "SELECT r.agent, r.prompt, r.version, r.role, c.tool, u.took_ms, u.input_tokens, u.cache_read_tokens, \
-         u.output_tokens, a.state = 'reported' AND u.failed IS NULL AS answered, \
-         COALESCE((SELECT k.nanos FROM corrections k WHERE k.attempt = a.id ORDER BY k.seq DESC LIMIT 1), u.nanos) \
-         AS booked FROM usage u JOIN attempts a ON a.id = u.attempt JOIN runs r ON r.id = a.run \
-         LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect"
-    )
-    .fetch(reader);
-    while let Some(row) = rows.try_next().await? {
+    let columns = "json_group_array(u.took_ms) FILTER (WHERE a.state = 'reported' AND u.failed IS NULL) AS took, \
+         total(u.input_tokens) AS input, count(u.input_tokens) AS input_n, \
+         total(u.output_tokens) AS output, count(u.output_tokens) AS output_n, \
+         total(u.cache_read_tokens) FILTER (WHERE u.input_tokens IS NOT NULL) AS cached, \
+         total(u.input_tokens) FILTER (WHERE u.cache_read_tokens IS NOT NULL) AS cacheable, \
+         count(*) FILTER (WHERE u.input_tokens IS NOT NULL AND u.cache_read_tokens IS NOT NULL) AS cached_n, \
+         total(coalesce(k.nanos, u.nanos)) AS booked, count(coalesce(k.nanos, u.nanos)) AS booked_n";
+    // Of a correction the last counts.
+    let tables = "usage u JOIN attempts a ON a.id = u.attempt JOIN runs r ON r.id = a.run \
+         LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect \
+         LEFT JOIN corrections k ON k.seq = (SELECT max(seq) FROM corrections WHERE attempt = a.id)";
+    for row in grouped(reader, wanted, (&CALLED_BY, columns, tables)).await? {
         let sent = Sent {
-            answered: get(&row, "answered")?,
-            took_ms: count(&row, "took_ms")?,
-            input: count_or_null(&row, "input_tokens")?,
-            cache_read: count_or_null(&row, "cache_read_tokens")?,
-            output: count_or_null(&row, "output_tokens")?,
-            booked: count_or_null(&row, "booked")?,
+            latencies: json(&row, "took")?,
+            input: sum(&row, "input", "input_n")?,
+            output: sum(&row, "output", "output_n")?,
+            cached: sum(&row, "cached", "cached_n")?,
+            cacheable: total(&row, "cacheable")?,
+            nanos: sum(&row, "booked", "booked_n")?,
         };
-        all.each(&row, |tally| tally.attempt(&sent))?;
+        all.each(&row, |tally| tally.attempts(&sent))?;
     }
     Ok(())
 }
 
 async fn feedback(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
-    let mut rows = wanted!(
-        wanted,
-        "SELECT r.agent, r.prompt, r.version, r.role, \
-         (SELECT min(c.tool) FROM calls c WHERE c.run = r.id) AS tool, f.verdict = 'good' AS good \
-         FROM feedback f JOIN runs r ON r.id = f.run"
-    )
-    .fetch(reader);
-    while let Some(row) = rows.try_next().await? {
-        let good = get::<bool>(&row, "good")?;
-        all.each(&row, |tally| tally.verdict(good))?;
+    let tool = "(SELECT min(c.tool) FROM calls c WHERE c.run = r.id) AS tool";
+    let by = ["r.agent", "r.prompt", "r.version", "r.role", tool];
+    let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
+    for row in grouped(reader, wanted, (&by, columns, "feedback f JOIN runs r ON r.id = f.run")).await? {
+        let good = sum(&row, "good", "verdicts")?;
+        all.each(&row, |tally| tally.verdicts(good))?;
     }
     Ok(())
+}
+
+/// A total of values that are never negative.
+fn total(row: &SqliteRow, column: &str) -> Result<f64, Fault> {
+    let value: f64 = get(row, column)?;
+    if value >= 0.0 { Ok(value) } else { Err(Fault::Odd(format!("`{column}` adds up to {value}"))) }
+}
+
+/// A total, and how many values it is of.
+fn sum(row: &SqliteRow, column: &str, n: &str) -> Result<Sum, Fault> {
+    Ok(Sum { total: total(row, column)?, n: count(row, n)? })
 }
 
 /// Calls on each day, by the day that their first attempt is booked to.

@@ -8,7 +8,7 @@ use super::values::Fault;
 use super::{CostsWanted, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics};
 use crate::record::{CallState, Project, RunId, RunOutcome};
 
-const SCHEMA: &str = include_str!("../../migrations/0001.sql");
+const SCHEMA: &str = concat!(include_str!("../../migrations/0001.sql"), include_str!("../../migrations/0002.sql"));
 
 /// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.
 const ROWS: &str = r#"
@@ -25,8 +25,9 @@ SELECT printf('%08x%08x', n / 3, n), iif(n = 6, '/q', '/p'), 'person:a@pipe', ii
 FROM (WITH RECURSIVE k (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < 6) SELECT n FROM k);
 INSERT INTO assemblies SELECT id, 0, project, actor, started, '[]', 100, 40, iif(started = 3000, 400, NULL), 'c', '{}', 'r'
     FROM runs WHERE started IN (1000, 2000, 3000, 4000, 5000, 6000);
-INSERT INTO calls (run, effect, project, actor, at, model, endpoint, tool, body, pieces, state, problems, repairs)
-    SELECT id, 0, project, actor, started, 'm', 'e', 'triage', 'b', '{}', iif(started = 3000, 'answered', 'pending'),
+INSERT INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, endpoint, tool, body, pieces,
+    state, problems, repairs)
+    SELECT id, 0, project, actor, started, agent, prompt, version, closure, 'm', 'e', 'triage', 'b', '{}', iif(started = 3000, 'answered', 'pending'),
     '[]', iif(started = 3000, '["a","b"]', '[]') FROM runs WHERE started < 6000;
 INSERT INTO attempts SELECT started / 1000, id, 0, 0, project, actor, epoch, started, '2025-11-22', 500, 70,
     iif(started = 3000, 'reported', 'open') FROM runs WHERE started <= 3000;
@@ -250,6 +251,62 @@ async fn every_figure_says_how_many_it_is_of() {
     );
     assert_eq!(found.tools.first().map(|tool| (tool.runs, tool.calls)), Some((5, 3)));
     assert_eq!(found.days, [("2025-11-22".to_owned(), 3)]);
+}
+
+#[tokio::test]
+async fn sums_that_can_not_be_are_refused() {
+    for (numbers, expected) in [
+        (r#"{"filtered":-3}"#, "Odd(\"`filtered` adds up to -2\")"),
+        (r#"{"assembledUs":-1}"#, "Odd(\"`assembled` holds other JSON than it should"),
+        ("{", "malformed JSON"),
+    ] {
+        let mut memory = memory(ROWS).await;
+        let update = "UPDATE runs SET numbers = ? WHERE started = 5000";
+        sqlx::query(update).bind(numbers).execute(&mut memory).await.unwrap();
+        let fault = statistics::statistics(&mut memory, &StatisticsWanted::default()).await.unwrap_err();
+        assert!(format!("{fault:?}").contains(expected), "{numbers}: {fault:?}");
+    }
+}
+
+/// A second call of the third run, with a prompt and a version of its own.
+const SECOND: &str = r#"
+INSERT INTO assemblies SELECT id, 1, project, actor, started, '[]', 30, 10, 60, 'c', '{}', 'r' FROM runs WHERE started = 3000;
+INSERT INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, endpoint, tool, body, pieces,
+    state, problems, repairs)
+    SELECT id, 1, project, actor, started, agent, 'summary', '2.0.0', 'd', 'm', 'e', 'summary', 'b', '{}', 'answered',
+    '[{}]', '["a"]' FROM runs WHERE started = 3000;
+INSERT INTO attempts SELECT 10, id, 1, 0, project, actor, epoch, started, '2025-11-22', 500, 70, 'reported'
+    FROM runs WHERE started = 3000;
+INSERT INTO usage VALUES (10, '/p', 'x', 3001, 200, NULL, 10, 700, 0, 30, 0, 0, 5, '{"input":30,"cacheRead":0,"cacheWrites":[],"output":5}', 900, 35);
+"#;
+
+#[tokio::test]
+async fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
+    let mut memory = memory(ROWS).await;
+    sqlx::raw_sql(SECOND).execute(&mut memory).await.unwrap();
+    let run = detail::detail(&mut memory, &third(), &|_| false).await.unwrap();
+    let named = |call: &super::CallRow| format!("{}@{}", call.prompt.name, call.prompt.version);
+    assert_eq!(run.calls.iter().map(named).collect::<Vec<_>>(), ["triage@1.0.0", "summary@2.0.0"]);
+    sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
+    let wanted = StatisticsWanted { project: Some(project()), since: None };
+    let found = statistics::statistics(&mut memory, &wanted).await.unwrap();
+    let of = |name: &str| found.prompts.iter().find(|group| group.name == name).unwrap();
+    let summary = |value, n| Summary { value: Some(value), n };
+    let (first, second) = (of("reviews/triage@1.0.0"), of("reviews/summary@2.0.0"));
+    assert_eq!((first.runs, first.calls, second.runs, second.calls), (4, 3, 0, 1));
+    assert_eq!((first.input_tokens, second.input_tokens), (summary(80.0, 1), summary(30.0, 1)));
+    assert_eq!((first.cache_hit_rate, second.cache_hit_rate), (summary(0.75, 1), summary(0.0, 1)));
+    assert_eq!((first.schema_failures, second.schema_failures), (summary(0.0, 1), summary(1.0, 1)));
+    assert_eq!((first.repairs, second.repairs), (summary(2.0, 1), summary(1.0, 1)));
+    assert_eq!((first.latency_p95_ms, second.latency_p95_ms), (summary(120.0, 1), summary(700.0, 1)));
+    assert_eq!((first.saved_rate, second.saved_rate), (summary(0.75, 1), summary(0.5, 1)));
+    assert_eq!((first.cost, second.cost), (summary(0.000_000_26, 1), summary(0.000_000_9, 1)));
+    assert_eq!((first.approval_rate, second.approval_rate), (summary(1.0, 1), Summary::default()));
+    assert_eq!((first.fallback_rate, second.fallback_rate), (summary(0.0, 2), Summary::default()));
+    assert_eq!((first.assembly_p50_ms, second.assembly_p50_ms), (summary(1.5, 1), Summary::default()));
+    // The sums over prompts are those over all.
+    assert_eq!((found.all.runs, found.all.calls), (5, 4));
+    assert_eq!((found.all.input_tokens, found.all.latency_p95_ms), (summary(110.0, 2), summary(700.0, 2)));
 }
 
 /// A hundred thousand runs of ten projects.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use proem_engine::assembly::PromptId;
 use proem_engine::ledger::{Bound, Cap, Period, Scope, Spent, Unit, Verdict, judge};
 use proem_engine::run::{EffectId, Time};
 use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 
-use super::script::{Script, count};
-use super::writer::Writing;
+use super::book::Attempt;
+use super::memory::{Basis, Change, bookable};
+use super::script::{Script, count, number};
+use super::writer::{Answer, Writing};
 use crate::error::Error;
 use crate::record::{
     AttemptId, Content, Intent, NewAssembly, NewAttempt, NewCall, NewRun, NewStep, Replayable, RunId, Snapshot,
@@ -125,10 +128,22 @@ pub(super) fn assembly<'v>(script: &mut Script<'v>, run: &'v RunId, effect: Effe
 fn call<'v>(script: &mut Script<'v>, run: &'v RunId, at: Time, new: &'v NewCall) {
     contents(script, &new.texts);
     script.add(
-        "INSERT OR IGNORE INTO calls (run, effect, project, actor, at, model, endpoint, tool, body, pieces, state, \
-         dropped) SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, 'pending', ? FROM runs WHERE id = ?",
+        "INSERT OR IGNORE INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, \
+         endpoint, tool, body, pieces, state, dropped) \
+         SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ? FROM runs WHERE id = ?",
     );
-    script.with(new.effect.0).with(at).with(&new.model).with(&new.endpoint).with(new.tool.as_ref()).with(&new.body);
+    let PromptId { agent, name, version, closure } = &new.prompt;
+    script
+        .with(new.effect.0)
+        .with(at)
+        .with(agent)
+        .with(name)
+        .with(version)
+        .with(closure)
+        .with(&new.model)
+        .with(&new.endpoint)
+        .with(new.tool.as_ref())
+        .with(&new.body);
     script.with(proem_text::json::compact(&new.pieces)).with(proem_text::json::compact(&new.dropped)).with(&run.0);
     assembly(script, run, new.effect, at, &new.assembly);
 }
@@ -174,10 +189,35 @@ fn spent(lines: &[Line], cap: &Cap) -> Spent {
     spent
 }
 
+/// A time of the ledger.
+#[derive(Debug)]
+pub(super) struct Moment {
+    pub(super) at: Time,
+    /// Its day in the declared zone, as 2026-11-22.
+    pub(super) day: String,
+    /// That day's month, as 2026-11.
+    pub(super) month: String,
+}
+
+impl Moment {
+    /// What comes after every day of the month: days lie between its name and its name with a sign that
+    /// comes after `-`.
+    pub(super) fn end(&self) -> String {
+        format!("{}~", self.month)
+    }
+}
+
+/// What is settled of a run, in dollars' billionths.
+pub(super) const NANOS_OF_RUN: &str = "SELECT sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id ORDER BY seq DESC LIMIT 1), \
+     usage.nanos, 0)) FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?";
+
+/// The same in tokens.
+pub(super) const TOKENS_OF_RUN: &str =
+    "SELECT sum(usage.tokens) FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?";
+
 /// Adds the sums of what is settled and open, as [`Line`]s: of the month, of the day in it, of the run.
-fn sums<'v>(script: &mut Script<'v>, run: &'v RunId, (day, month): &'v (String, String)) {
-    // Days of a month lie between its name and its name with a sign that comes after `-`.
-    let last = format!("{month}~");
+fn sums<'v>(script: &mut Script<'v>, run: &'v RunId, now: &'v Moment) {
+    let (Moment { day, month, .. }, last) = (now, now.end());
     let own = "(SELECT project FROM runs WHERE id = ?)";
     script.add(&format!(
         "SELECT 0, 1, day = ?, project = {own}, 0, sum(nanos), sum(tokens) FROM spend WHERE day > ? AND day < ? \
@@ -189,17 +229,14 @@ fn sums<'v>(script: &mut Script<'v>, run: &'v RunId, (day, month): &'v (String, 
          sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5"
     ));
     script.with(month).with(last).with(day).with(&run.0).with(&run.0);
-    script.add(
-        "SELECT 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
-         ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
-         FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
-    );
+    script.add(&format!("SELECT 0, 0, 0, 0, 1, coalesce(({NANOS_OF_RUN}), 0), coalesce(({TOKENS_OF_RUN}), 0)"));
+    script.with(&run.0);
     script.with(&run.0);
 }
 
 impl Writing {
     /// Writes what is about to be done, and books it.
-    pub(super) async fn intend(&mut self, intent: &Intent) -> Result<Booked, Error> {
+    pub(super) async fn intend(&mut self, intent: &Intent) -> Result<Answer, Error> {
         let (at, epoch) = (self.at(intent.attempt.at), self.epoch_id());
         let run = &intent.run;
         if let Some(settlement) = &intent.settles {
@@ -213,16 +250,28 @@ impl Writing {
         }
         script.add("UPDATE runs SET state = 'running' WHERE id = ? AND state = 'asking' AND epoch = ?");
         script.with(&run.0).with(&epoch);
-        let attempt = &intent.attempt;
+        let now = self.moment(at);
+        if self.basis == Basis::Memory {
+            bookable(&mut script, intent, &epoch, &now);
+            let attempt = self.opened(&mut script, intent, &now);
+            self.memory.note(Change::Opened(None, attempt));
+            self.link.defer(script);
+            return Ok(Answer::Opened);
+        }
+        self.ask(script, intent, &now).await.map(Answer::Booked)
+    }
+
+    /// Asks the file whether an attempt can be booked, and books it.
+    async fn ask(&mut self, mut script: Script<'_>, intent: &Intent, now: &Moment) -> Result<Booked, Error> {
+        let (run, attempt) = (&intent.run, &intent.attempt);
         script.add(
-            "SELECT runs.id, runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch, \
-             coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0) FROM runs LEFT JOIN attempts ON attempts.run = runs.id AND attempts.effect = ? AND attempts.attempt = ? \
+            "SELECT runs.id, runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch FROM runs \
+             LEFT JOIN attempts ON attempts.run = runs.id AND attempts.effect = ? AND attempts.attempt = ? \
              WHERE runs.id = ?",
         );
         script.with(attempt.effect.0).with(attempt.attempt).with(&run.0);
-        let days = self.day(at);
         if !attempt.caps.is_empty() {
-            sums(&mut script, run, &days);
+            sums(&mut script, run, now);
         }
         let rows = self.link.run(script).await?;
         let (Some(row), sums) = (rows.first(), rows.get(1..).unwrap_or_default()) else { return Err(no_run(run)) };
@@ -234,9 +283,7 @@ impl Writing {
             return Ok(known);
         }
         let verdict = self.judged(attempt, sums)?;
-        // Nobody else writes in this transaction, so the next number is this attempt's.
-        let id = AttemptId(self.link.get::<i64>(row, 6)?.saturating_add(1));
-        self.book((run, attempt, id), verdict, &days, at).await
+        self.book(intent, verdict, now).await
     }
 
     /// The answer for an attempt that is known, and whether the run is this process's to go on with.
@@ -261,50 +308,64 @@ impl Writing {
     }
 
     /// Books an attempt if every cap has room for it.
-    async fn book(
-        &mut self,
-        (run, attempt, id): (&RunId, &NewAttempt, AttemptId),
-        mut verdict: Verdict,
-        days: &(String, String),
-        at: Time,
-    ) -> Result<Booked, Error> {
-        if matches!(verdict, Verdict::Wait(_)) && self.bury_at(at).await? > 0 {
+    async fn book(&mut self, intent: &Intent, mut verdict: Verdict, now: &Moment) -> Result<Booked, Error> {
+        let (run, attempt) = (&intent.run, &intent.attempt);
+        if matches!(verdict, Verdict::Wait(_)) && self.bury_at(now.at).await? > 0 {
             let mut script = Script::new();
-            sums(&mut script, run, days);
+            sums(&mut script, run, now);
             let rows = self.link.run(script).await?;
             verdict = self.judged(attempt, &rows)?;
         }
-        let details =
-            |booked: &str| json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": booked });
         let mut script = Script::new();
         match verdict {
-            Verdict::Wait(short) => return Ok(Booked::Wait(short)),
+            Verdict::Wait(short) => Ok(Booked::Wait(short)),
             Verdict::Refuse(refusal) => {
-                event(&mut script, run, at, "refused", &details("no"));
+                let details = json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": "no" });
+                event(&mut script, run, now.at, "refused", &details);
                 self.link.run(script).await?;
-                return Ok(Booked::No(refusal));
+                Ok(Booked::No(refusal))
             }
-            Verdict::Book => {}
+            Verdict::Book => {
+                let opened = self.opened(&mut script, intent, now);
+                let rows = self.link.run(script).await?;
+                let id = self.link.get(rows.first().ok_or_else(|| no_run(run))?, 0)?;
+                self.memory.note(Change::Opened(Some(id), opened));
+                Ok(Booked::Yes(AttemptId(id)))
+            }
         }
-        let Bound { nanos, tokens } = attempt.bound;
-        event(&mut script, run, at, "intended", &details("yes"));
-        script.add(
-            "INSERT INTO attempts (id, run, effect, attempt, project, actor, epoch, at, day, most_nanos, most_tokens, \
-             state) SELECT ?, id, ?, ?, project, actor, ?, ?, ?, ?, ?, 'open' FROM runs WHERE id = ?",
-        );
-        script.with(id.0).with(attempt.effect.0).with(attempt.attempt).with(self.epoch_id()).with(at).with(&days.0);
-        script.with(nanos.map(|nanos| nanos.0)).with(tokens).with(&run.0);
-        self.link.defer(script);
-        Ok(Booked::Yes(id))
     }
 
-    /// The day of a time in the declared zone, and its month.
-    fn day(&self, at: Time) -> (String, String) {
+    /// Adds the line of an attempt, which gives its number.
+    fn opened(&self, script: &mut Script<'_>, intent: &Intent, now: &Moment) -> Attempt {
+        let (run, attempt) = (&intent.run, &intent.attempt);
+        let Bound { nanos, tokens } = attempt.bound;
+        let nanos = nanos.map(|nanos| nanos.0);
+        let details = json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": "yes" });
+        event(script, run, now.at, "intended", &details);
+        script.add(
+            "INSERT INTO attempts (run, effect, attempt, project, actor, epoch, at, day, most_nanos, most_tokens, \
+             state) SELECT id, ?, ?, project, actor, ?, ?, ?, ?, ?, 'open' FROM runs WHERE id = ? RETURNING id",
+        );
+        script.with(attempt.effect.0).with(attempt.attempt).with(self.epoch_id()).with(now.at).with(now.day.clone());
+        script.with(nanos).with(tokens).with(run.0.clone());
+        Attempt {
+            id: 0,
+            run: run.clone(),
+            effect: i64::from(attempt.effect.0),
+            attempt: i64::from(attempt.attempt),
+            most_nanos: nanos.map(number),
+            most_tokens: number(tokens),
+            open: true,
+        }
+    }
+
+    /// A time of the ledger with its day in the declared zone, and that day's month.
+    fn moment(&self, at: Time) -> Moment {
         let clamped = at.0.clamp(jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
         let timestamp = jiff::Timestamp::from_millisecond(clamped).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let day = timestamp.to_zoned(self.opening.zone.clone()).date().to_string();
         let month = day.rsplit_once('-').map_or_else(|| day.clone(), |(month, _)| month.to_owned());
-        (day, month)
+        Moment { at, day, month }
     }
 
     /// Judges an attempt by [`sums`].

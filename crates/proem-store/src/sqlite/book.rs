@@ -6,11 +6,12 @@ use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 
 use super::begin::{contents, event};
-use super::script::{MOST, Script, Value, number};
+use super::memory::{Basis, Change};
+use super::script::{MOST, Script, Value, number, refuted};
 use super::writer::Writing;
 use crate::error::Error;
 use crate::failpoint;
-use crate::record::{CallState, RunId, Settlement, Used};
+use crate::record::{AttemptId, CallState, RunId, Settlement, Used};
 
 /// An attempt as it is stored.
 #[derive(Debug, Clone)]
@@ -102,8 +103,8 @@ fn book(script: &mut Script<'_>, attempt: &Attempt, at: Time, used: &Used, excha
     // Money and tokens stay far below what an integer holds; the least of both keeps it so.
     script.add(
         "INSERT INTO spend (project, day, model, agent, prompt, attempts, nanos, tokens, unknown, unpriced) \
-         SELECT attempts.project, attempts.day, coalesce(calls.model, runs.model), runs.agent, runs.prompt, 1, ?, ?, \
-         ?, ? FROM attempts JOIN runs ON runs.id = attempts.run LEFT JOIN calls ON calls.run = attempts.run AND \
+         SELECT attempts.project, attempts.day, coalesce(calls.model, runs.model), coalesce(calls.agent, runs.agent), \
+         coalesce(calls.prompt, runs.prompt), 1, ?, ?, ?, ? FROM attempts JOIN runs ON runs.id = attempts.run LEFT JOIN calls ON calls.run = attempts.run AND \
          calls.effect = attempts.effect WHERE attempts.id = ? \
          ON CONFLICT (day, project, model, agent, prompt) DO UPDATE SET attempts = attempts + 1, \
          nanos = min(nanos + excluded.nanos, 1 << 61), tokens = min(tokens + excluded.tokens, 1 << 61), \
@@ -161,16 +162,20 @@ impl Writing {
         failpoint::write("settle", self.path())?;
         let at = self.at(settlement.at);
         let mut script = Script::new();
-        script.add(&format!("{ATTEMPT} WHERE id = ?")).with(settlement.attempt.0);
-        let rows = self.link.run(script).await?;
-        let Some(row) = rows.first() else {
-            return Err(Error::NotFound(format!("no attempt `{}`", settlement.attempt.0)));
+        let attempt = match self.basis {
+            Basis::Memory => {
+                let Some(attempt) = self.memory.open(settlement.attempt.0) else {
+                    self.link.defer(refuted());
+                    return Ok(());
+                };
+                script.suppose("FROM attempts WHERE id = ? AND state = 'open'").with(attempt.id);
+                attempt
+            }
+            Basis::File => self.stored(settlement.attempt).await?,
         };
-        let attempt = self.attempt(row)?;
         if !attempt.open {
             return Ok(());
         }
-        let mut script = Script::new();
         let exchanged = Exchanged {
             status: settlement.status.map(u32::from),
             failed: settlement.failed.map(proem_engine::call::FailureKind::as_str),
@@ -186,7 +191,17 @@ impl Writing {
             script.with(&attempt.run.0).with(attempt.effect);
         }
         self.link.defer(script);
+        self.memory.note(Change::Settled(attempt.id));
         Ok(())
+    }
+
+    /// An attempt as the file has it.
+    async fn stored(&mut self, id: AttemptId) -> Result<Attempt, Error> {
+        let mut script = Script::new();
+        script.add(&format!("{ATTEMPT} WHERE id = ?")).with(id.0);
+        let rows = self.link.run(script).await?;
+        let row = rows.first().ok_or_else(|| Error::NotFound(format!("no attempt `{}`", id.0)))?;
+        self.attempt(row)
     }
 }
 

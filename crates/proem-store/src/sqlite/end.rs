@@ -4,6 +4,7 @@ use proem_engine::run::{EffectId, Time};
 use serde_json::json;
 
 use super::begin::{Opens, assembly, contents, event, no_run, opens};
+use super::memory::Basis;
 use super::script::Script;
 use super::writer::Writing;
 use crate::error::Error;
@@ -40,13 +41,19 @@ impl Writing {
         let mut script = Script::new();
         let begins = finish.begins.as_deref();
         opens(&mut script, &Opens { run, begins, steps: &finish.steps, snapshot: None }, &epoch, at);
-        script.add("SELECT state FROM runs WHERE id = ?").with(&run.0);
-        let rows = self.link.run(script).await?;
-        let Some(row) = rows.first() else { return Err(no_run(run)) };
-        if self.link.get::<String>(row, 0)? == "ended" {
-            return Ok(());
+        match self.basis {
+            Basis::Memory => {
+                script.suppose("FROM runs WHERE id = ? AND state <> 'ended'").with(&run.0);
+            }
+            Basis::File => {
+                script.add("SELECT state FROM runs WHERE id = ?").with(&run.0);
+                let rows = self.link.run(std::mem::take(&mut script)).await?;
+                let Some(row) = rows.first() else { return Err(no_run(run)) };
+                if self.link.get::<String>(row, 0)? == "ended" {
+                    return Ok(());
+                }
+            }
         }
-        let mut script = Script::new();
         if let Some(new) = &finish.assembly {
             assembly(&mut script, run, EffectId(0), at, new);
         }

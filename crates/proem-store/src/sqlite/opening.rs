@@ -9,16 +9,25 @@ use proem_guard::Key;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
+use super::memory::{Basis, Memory};
 use super::place::{self, There};
-use super::script::{Link, Script, unusable};
+use super::script::{Link, SUPPOSITIONS, Script, unusable};
 use super::writer::{Writer, Writing};
 use super::{How, Reading, Sqlite};
 use crate::epoch::{self, Epoch};
 use crate::error::{Error, Unusable};
+use crate::failpoint;
 use crate::store::{Access, Opened, Opening, Origin, Store};
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 1] = [include_str!("../../migrations/0001.sql")];
+const FORMS: [&str; 2] = [include_str!("../../migrations/0001.sql"), include_str!("../../migrations/0002.sql")];
+
+/// Lets a store of an older form be read as one of the newest: what is not there is made of what is, by views
+/// of this connection's that stand before the tables. A column that the file has meanwhile comes first.
+const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
+    (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
+    (SELECT version FROM main.runs WHERE id = c.run) AS version, \
+    (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c";
 
 /// How long it is waited for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,10 +63,7 @@ pub(super) async fn open(mut opening: Opening) -> Result<Opened, Error> {
             let mut link = Link::new(connect(&reading).await?, reading.path.clone());
             let origin = match reading.how {
                 How::Nothing => Origin::Own,
-                How::Shared | How::Immutable => {
-                    check_form(&mut link).await?;
-                    origin(&mut link, &opening.key).await?
-                }
+                How::Shared | How::Immutable => origin(&mut link, &opening.key).await?,
             };
             close(link.connection, &reading.path).await?;
             let sqlite = Sqlite { reading: Arc::new(reading), writer: None };
@@ -94,7 +100,7 @@ fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new().busy_timeout(PATIENCE).foreign_keys(true).disable_statement_logging()
 }
 
-/// A connection that only reads.
+/// A connection that only reads, and finds the newest form.
 async fn connect(reading: &Reading) -> Result<SqliteConnection, Error> {
     let failed = |error: sqlx::Error| unusable(&reading.path, &error);
     let options = match reading.how {
@@ -108,10 +114,17 @@ async fn connect(reading: &Reading) -> Result<SqliteConnection, Error> {
             return Ok(link.connection);
         }
     };
-    options.row_buffer_size(ROWS).connect().await.map_err(failed)
+    let connection = options.row_buffer_size(ROWS).connect().await.map_err(failed)?;
+    let mut link = Link::new(connection, reading.path.clone());
+    if check_form(&mut link).await? < newest() {
+        let mut script = Script::new();
+        script.add(READABLE);
+        link.run(script).await?;
+    }
+    Ok(link.connection)
 }
 
-/// A connection that only reads.
+/// A connection that only reads, and finds the newest form.
 pub(super) async fn reader(reading: &Reading) -> Result<SqliteConnection, Error> {
     connect(reading).await
 }
@@ -149,12 +162,22 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
         make_meta(&mut link, Some(&opening.key)).await?;
         commit(&mut link).await?;
     }
-    check_form(&mut link).await?;
+    let form = check_form(&mut link).await?;
     let origin = origin(&mut link, &opening.key).await?;
-    let mut writing = Writing { link, opening, origin, epoch: None, seen: 0, buried: Vec::new() };
     let mut notes = Vec::new();
+    if form < newest() && origin == Origin::Own {
+        upgrade(&mut link).await?;
+        let to = newest();
+        notes.push(format!("the records were brought from form {form} to form {to}, which an older Proem refuses"));
+    }
+    let mut script = Script::new();
+    script.add(SUPPOSITIONS);
+    link.run(script).await?;
+    let memory = Memory::default();
+    let mut writing =
+        Writing { link, opening, origin, epoch: None, seen: 0, buried: Vec::new(), basis: Basis::File, memory };
     if writing.origin == Origin::Own {
-        let before = writing.begin().await?;
+        let before = writing.begin(Basis::File).await?;
         let now = clock();
         if before > now.0.saturating_add(BEHIND) {
             let (seen, now) = (words(Time(before)), words(now));
@@ -259,17 +282,49 @@ async fn is_empty(link: &mut Link) -> Result<bool, Error> {
     Ok(link.run(script).await?.is_empty())
 }
 
-/// Refuses a form that is not known here.
-async fn check_form(link: &mut Link) -> Result<(), Error> {
+/// The form of a file; one that is not known here is refused.
+async fn check_form(link: &mut Link) -> Result<i64, Error> {
     let (path, known) = (link.path.clone(), newest());
     match form(link).await? {
         found if found > known => Err(Unusable::Newer { path, found, known }.into()),
-        found if found == known => Ok(()),
+        found if found > 0 => Ok(found),
         _ => {
             let why = "it is a database of something else".to_owned();
             Err(Unusable::Corrupt { path, why }.into())
         }
     }
+}
+
+/// Brings an older form to the newest, in a transaction of its own.
+async fn upgrade(link: &mut Link) -> Result<(), Error> {
+    begin_immediate(link).await?;
+    update_tables(link).await?;
+    failpoint::pass(failpoint::UPGRADE);
+    commit(link).await
+}
+
+/// Whether another process has the store open for writing.
+async fn is_in_use(link: &mut Link) -> Result<bool, Error> {
+    let mut script = Script::new();
+    script.add("SELECT id FROM epochs WHERE ended IS NULL");
+    let rows = link.run(script).await?;
+    let ids: Vec<String> = rows.iter().map(|row| link.get(row, 0)).collect::<Result<_, Error>>()?;
+    Ok(ids.iter().any(|id| epoch::is_alive(&link.path, id)))
+}
+
+/// Makes what is missing to the newest form, within a transaction. Who writes the older one must have ended:
+/// its statements fail on the newer tables.
+pub(super) async fn update_tables(link: &mut Link) -> Result<(), Error> {
+    let from = check_form(link).await?;
+    if from == newest() {
+        return Ok(());
+    }
+    if is_in_use(link).await? {
+        let why = "an older Proem has them open, and this one has to bring them to another form; end it, or wait \
+                   until it has ended, and try again";
+        return Err(Unusable::Other { path: link.path.clone(), why: why.to_owned() }.into());
+    }
+    make_tables(link, from).await
 }
 
 /// Makes the tables of the newest form from those of another, within a transaction.

@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
 use super::begin::{event, no_run};
-use super::opening::seal;
+use super::opening::{seal, update_tables};
 use super::script::{Script, number};
 use super::writer::Writing;
 use crate::error::Error;
@@ -101,8 +101,8 @@ impl Writing {
         script.add(
             "UPDATE spend SET nanos = max(0, nanos + ?), unknown = unknown - ?, unpriced = unpriced - ? \
              WHERE (day, project, model, agent, prompt) = (SELECT attempts.day, attempts.project, \
-             coalesce(calls.model, runs.model), runs.agent, runs.prompt FROM attempts JOIN runs ON runs.id = \
-             attempts.run LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect \
+             coalesce(calls.model, runs.model), coalesce(calls.agent, runs.agent), coalesce(calls.prompt, runs.prompt) \
+             FROM attempts JOIN runs ON runs.id = attempts.run LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect \
              WHERE attempts.id = ?)",
         );
         script.with(nanos.saturating_sub(before.unwrap_or(0)));
@@ -161,6 +161,7 @@ impl Writing {
     /// Makes the store this installation's own.
     pub(super) async fn adopt(&mut self, actor: &Actor, at: Time) -> Result<(), Error> {
         let at = self.at(at);
+        update_tables(&mut self.link).await?;
         let mut script = Script::new();
         script.add("SELECT value FROM meta WHERE key = 'store_id'");
         let rows = self.link.run(script).await?;

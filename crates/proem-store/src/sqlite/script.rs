@@ -133,6 +133,12 @@ impl<'v> Script<'v> {
         self.contents.push((hash, bytes));
     }
 
+    /// Adds that there is a row; without it the script breaks off, and [`Link::is_refuted`] says why. `row`
+    /// is what follows `SELECT 1`.
+    pub(super) fn suppose(&mut self, row: &str) -> &mut Self {
+        self.add(&format!("INSERT INTO refuted SELECT 0 WHERE NOT EXISTS (SELECT 1 {row})"))
+    }
+
     /// Adds the value of the next `?`.
     pub(super) fn with(&mut self, value: impl Into<Value<'v>>) -> &mut Self {
         self.values.push(value.into());
@@ -147,7 +153,26 @@ pub(super) struct Link {
     pub(super) path: PathBuf,
     /// What goes along with the next script.
     deferred: Statements,
+    /// Whether something that was supposed is not so.
+    refuted: bool,
 }
+
+/// Lets a script break off where something is not as it was supposed to be: whatever is put into this view
+/// is an error.
+pub(super) const SUPPOSITIONS: &str = "CREATE TEMP VIEW refuted AS SELECT 0 AS what;
+    CREATE TEMP TRIGGER supposed INSTEAD OF INSERT ON refuted BEGIN
+        SELECT RAISE(ABORT, 'it is not as it was supposed to be');
+    END";
+
+/// A script that breaks off: what it would have to suppose is not known.
+pub(super) fn refuted() -> Script<'static> {
+    let mut script = Script::new();
+    script.suppose("WHERE FALSE");
+    script
+}
+
+/// What that error says.
+const REFUTED: &str = "it is not as it was supposed to be";
 
 /// Statements with their values, as they go to SQLite.
 #[derive(Debug, Default)]
@@ -179,7 +204,7 @@ impl Statements {
 
 impl Link {
     pub(super) fn new(connection: SqliteConnection, path: PathBuf) -> Self {
-        Self { connection, path, deferred: Statements::default() }
+        Self { connection, path, deferred: Statements::default(), refuted: false }
     }
 
     /// Runs a script together with the next one, in the same transaction: one trip for both. Its
@@ -197,6 +222,9 @@ impl Link {
     pub(super) async fn run(&mut self, script: Script<'_>) -> Result<Vec<SqliteRow>, Error> {
         let mut statements = std::mem::take(&mut self.deferred);
         statements.append(script);
+        if statements.sql.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut query = sqlx::query(AssertSqlSafe(statements.sql));
         for value in statements.values {
             query = match value {
@@ -208,7 +236,15 @@ impl Link {
                 Value::OwnBytes(bytes) => query.bind(bytes),
             };
         }
-        query.fetch_all(&mut self.connection).await.map_err(|error| unusable(&self.path, &error))
+        query.fetch_all(&mut self.connection).await.map_err(|error| {
+            self.refuted |= error.as_database_error().is_some_and(|error| error.message() == REFUTED);
+            unusable(&self.path, &error)
+        })
+    }
+
+    /// Whether a supposition failed since this was asked last.
+    pub(super) fn is_refuted(&mut self) -> bool {
+        std::mem::take(&mut self.refuted)
     }
 
     /// A column of a row.

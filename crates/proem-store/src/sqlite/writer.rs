@@ -2,6 +2,7 @@
 //!
 //! It has a runtime of its own, so it goes on writing what it was given when the caller's runtime ends.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -12,13 +13,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::attentive;
 use super::bury::Going;
+use super::memory::{Basis, Memory};
 use super::opening::{self, Begun};
 use super::place;
 use super::script::{Link, Script};
 use crate::epoch::{Epoch, Lock};
 use crate::error::{Error, Unusable};
 use crate::failpoint;
-use crate::record::{Actor, Finish, Intent, NewApproval, NewFeedback, RunId, Settlement, Snapshot};
+use crate::record::{Actor, AttemptId, Finish, Intent, NewApproval, NewFeedback, RunId, Settlement, Snapshot};
 use crate::store::{Booked, Clearing, Correction, Opening, Origin, Pause, Purge, Purged};
 
 /// The most jobs that share one transaction.
@@ -55,6 +57,11 @@ impl Job {
         matches!(self, Self::Purge(_) | Self::Adopt(..) | Self::ResetClock(..) | Self::Close)
     }
 
+    /// Whether all that it has to know of the file can be supposed.
+    const fn is_usual(&self) -> bool {
+        matches!(self, Self::Intend(_) | Self::Settle(_) | Self::Finish(_))
+    }
+
     /// Its name, as a failpoint.
     const fn name(&self) -> &'static str {
         match self {
@@ -82,6 +89,8 @@ impl Job {
 #[derive(Debug)]
 pub(super) enum Answer {
     Nothing,
+    /// An attempt is booked; its number comes with the commit.
+    Opened,
     Booked(Booked),
     Count(u64),
     Snapshot(Snapshot),
@@ -208,6 +217,9 @@ pub(super) struct Writing {
     pub(super) seen: i64,
     /// Locks of epochs that are buried with this transaction.
     pub(super) buried: Vec<Lock>,
+    /// What this transaction goes by.
+    pub(super) basis: Basis,
+    pub(super) memory: Memory,
 }
 
 impl Writing {
@@ -219,6 +231,7 @@ impl Writing {
     /// The ledger's time at `now`: it never goes back.
     pub(super) fn at(&mut self, now: Time) -> Time {
         self.seen = self.seen.max(now.0);
+        self.memory.saw(self.seen);
         Time(self.seen)
     }
 
@@ -251,34 +264,57 @@ impl Writing {
     }
 
     /// Does jobs in one transaction, or none of them.
-    async fn transact(&mut self, jobs: &[&Job]) -> Result<std::collections::VecDeque<Answer>, Error> {
-        let (before, origin) = (self.begin().await?, self.origin.clone());
-        let mut answers = std::collections::VecDeque::with_capacity(jobs.len());
-        for job in jobs {
-            match self.perform(job).await {
-                Ok(answer) => answers.push_back(answer),
-                Err(error) => {
-                    self.roll_back(before).await;
-                    self.origin = origin;
-                    return Err(error);
-                }
+    async fn transact(&mut self, jobs: &[&Job]) -> Result<VecDeque<Answer>, Error> {
+        if jobs.iter().all(|job| job.is_usual()) {
+            let outcome = self.transact_by(Basis::Memory, jobs).await;
+            if outcome.is_ok() || !self.link.is_refuted() {
+                return outcome;
             }
         }
-        if let Err(error) = self.commit(before).await {
-            self.roll_back(before).await;
-            self.origin = origin;
-            return Err(error);
+        self.transact_by(Basis::File, jobs).await
+    }
+
+    async fn transact_by(&mut self, basis: Basis, jobs: &[&Job]) -> Result<VecDeque<Answer>, Error> {
+        let (before, origin) = (self.begin(basis).await?, self.origin.clone());
+        let outcome = async {
+            let mut answers = VecDeque::with_capacity(jobs.len());
+            for job in jobs {
+                answers.push_back(self.perform(job).await?);
+                if jobs.len() > 1 {
+                    // Each by itself is a script that is prepared already; all of them in one never are.
+                    self.write_down(Script::new()).await?;
+                }
+            }
+            let mut ids = self.commit(before).await?.into_iter();
+            for answer in answers.iter_mut().filter(|answer| matches!(answer, Answer::Opened)) {
+                let id = ids.next().ok_or_else(|| self.other("an attempt has no number"))?;
+                *answer = Answer::Booked(Booked::Yes(AttemptId(id)));
+            }
+            Ok(answers)
+        };
+        let mut outcome = outcome.await;
+        match (&mut outcome, jobs) {
+            (Err(_), _) => {
+                self.roll_back(before).await;
+                self.origin = origin;
+            }
+            (Ok(answers), [Job::Purge(_)]) => self.shrink(answers).await,
+            (Ok(_), _) => {}
         }
-        if let [Job::Purge(_)] = jobs {
-            self.shrink(&mut answers).await;
-        }
-        Ok(answers)
+        outcome
     }
 
     /// Begins a transaction that may write, and gives the last time that was seen.
-    pub(super) async fn begin(&mut self) -> Result<i64, Error> {
+    pub(super) async fn begin(&mut self, basis: Basis) -> Result<i64, Error> {
+        self.basis = basis;
+        self.memory.begin();
         let mut script = Script::new();
-        script.add("BEGIN IMMEDIATE").add("SELECT value FROM meta WHERE key = 'last_seen'");
+        script.add("BEGIN IMMEDIATE");
+        if basis == Basis::Memory {
+            self.link.defer(script);
+            return Ok(self.seen);
+        }
+        script.add("SELECT value FROM meta WHERE key = 'last_seen'");
         let rows = match self.link.run(script).await {
             Ok(rows) => rows,
             Err(error) => {
@@ -291,16 +327,30 @@ impl Writing {
         Ok(self.seen)
     }
 
-    /// Commits, with the time that was seen last if that is another than `before`.
-    pub(super) async fn commit(&mut self, before: i64) -> Result<(), Error> {
+    /// Commits, with the time that was seen last if that is another than `before`, and gives the numbers of
+    /// the attempts that were booked by memory.
+    pub(super) async fn commit(&mut self, before: i64) -> Result<Vec<i64>, Error> {
         let mut script = Script::new();
+        if let (Basis::Memory, Some(first)) = (self.basis, self.memory.first()) {
+            // Whatever another process saw since is no later than what was booked here.
+            script.suppose("FROM meta WHERE key = 'last_seen' AND CAST(value AS INTEGER) BETWEEN ? AND ?");
+            script.with(before).with(first);
+        }
         if self.seen != before {
             script.add("UPDATE meta SET value = ? WHERE key = 'last_seen'").with(self.seen.to_string());
         }
         script.add("COMMIT");
-        self.link.run(script).await?;
+        self.write_down(script).await?;
         for lock in self.buried.drain(..) {
             lock.remove();
+        }
+        Ok(self.memory.keep())
+    }
+
+    /// Runs a script behind what was put off; its rows are numbers of attempts.
+    async fn write_down(&mut self, script: Script<'_>) -> Result<(), Error> {
+        for row in self.link.run(script).await? {
+            self.memory.number(self.link.get(&row, 0)?);
         }
         Ok(())
     }
@@ -312,6 +362,7 @@ impl Writing {
         script.add("ROLLBACK");
         _ = self.link.run(script).await;
         self.seen = before;
+        self.memory.forget();
         self.buried.clear();
     }
 
@@ -321,7 +372,7 @@ impl Writing {
         }
         failpoint::write(job.name(), self.path())?;
         match job {
-            Job::Intend(intent) => self.intend(intent).await.map(Answer::Booked),
+            Job::Intend(intent) => self.intend(intent).await,
             Job::Settle(settlement) => self.settle(settlement).await.map(|()| Answer::Nothing),
             Job::Pause(pause) => self.pause(pause).await.map(|()| Answer::Nothing),
             Job::Finish(finish) => self.finish(finish).await.map(|()| Answer::Nothing),
@@ -355,7 +406,7 @@ impl Writing {
 
     /// Gives the room of what was purged back to the system. What readers still hold is given back
     /// with a later purge.
-    async fn shrink(&mut self, answers: &mut std::collections::VecDeque<Answer>) {
+    async fn shrink(&mut self, answers: &mut VecDeque<Answer>) {
         let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
         let before = size(self.path());
         for pragma in ["PRAGMA secure_delete = FAST", "PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"] {

@@ -113,3 +113,42 @@ pub(crate) async fn integrity(sqlite: &Sqlite) -> String {
     connection.close().await.unwrap();
     row.get(0)
 }
+
+/// Makes a store of form 1 that this installation created: empty, or with what a store of the newest form
+/// keeps, as far as form 1 has a column for it.
+pub(crate) async fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
+    std::fs::create_dir_all(sqlite.path.parent().unwrap()).unwrap();
+    let options = SqliteConnectOptions::new().filename(&sqlite.path).create_if_missing(true);
+    let options = options.journal_mode(sqlx::sqlite::SqliteJournalMode::Wal).disable_statement_logging();
+    let mut connection = options.connect().await.unwrap();
+    let mut sql = include_str!("../../migrations/0001.sql").to_owned();
+    match newest {
+        None => {
+            let seal = Key::new([7; 32]).seal("proem store", b"0123456789abcdef");
+            let seal: String = seal.iter().map(|byte| format!("{byte:02x}")).collect();
+            sql.push_str(&format!(
+                "INSERT INTO meta VALUES ('store_id', '0123456789abcdef'), ('seal', '{seal}'), ('created', '1'), \
+                 ('last_seen', '0');"
+            ));
+        }
+        Some(newest) => {
+            sqlx::query("ATTACH ? AS newest")
+                .bind(newest.path.to_str().unwrap())
+                .execute(&mut connection)
+                .await
+                .unwrap();
+        }
+    }
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    if newest.is_some() {
+        let tables = "SELECT s.name, group_concat(c.name, ', ') FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c \
+                      WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' GROUP BY s.name";
+        for row in sqlx::query(tables).fetch_all(&mut connection).await.unwrap() {
+            let (table, columns): (String, String) = (row.get(0), row.get(1));
+            let copy = format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newest.{table}");
+            sqlx::query(AssertSqlSafe(copy)).execute(&mut connection).await.unwrap();
+        }
+    }
+    sqlx::query("PRAGMA user_version = 1").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}

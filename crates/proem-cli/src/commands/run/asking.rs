@@ -24,7 +24,7 @@ use crate::when;
 /// One run, over.
 pub(in crate::commands) struct Ran {
     pub(super) prepared: Prepared,
-    pub(super) outcome: Outcome,
+    pub(in crate::commands) outcome: Outcome,
     pub(super) made: Vec<Made>,
     /// Its id, if it is recorded.
     pub(super) run: Option<RunId>,
@@ -42,7 +42,12 @@ pub(in crate::commands) struct Assembled {
 
 impl Setting {
     /// Asks with these inputs, on that line of a batch.
-    pub(super) async fn ask(&self, inputs: &Json, line: Option<u32>, stop: &CancellationToken) -> Result<Ran, Failure> {
+    pub(in crate::commands) async fn ask(
+        &self,
+        inputs: &Json,
+        line: Option<u32>,
+        stop: &CancellationToken,
+    ) -> Result<Ran, Failure> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
@@ -84,7 +89,7 @@ impl Setting {
             settings: &self.made.settings,
             policy: self.policy(),
             profile: self.adapted.as_ref().map(|adapted| &adapted.profile),
-            report: &prepared.report,
+            report: Some(&prepared.report),
             monolithic_tokens: None,
             steps: 0,
         }

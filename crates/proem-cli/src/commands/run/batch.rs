@@ -90,7 +90,7 @@ pub(super) async fn run(
     if let Some(failure) = broken.into_inner() {
         return Err(failure);
     }
-    single::unused(setting);
+    single::unused(setting.replayer.as_deref());
     let kept = answered.len();
     if tally.cancelled > 0 || halt.get() {
         let again = if journal.is_some() {

@@ -1,6 +1,7 @@
 //! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
 //! records.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ pub(in crate::commands) struct Setting {
 }
 
 impl Setting {
-    pub(super) fn new(args: &Run, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+    pub(in crate::commands) fn new(args: &Run, places: &Places, project: &mut Project) -> Result<Self, Failure> {
         let (name, version) = match args.prompt.split_once('@') {
             Some((name, version)) => (name, Some(version)),
             None => (args.prompt.as_str(), None),
@@ -86,7 +87,8 @@ impl Setting {
         let tokeniser = std::thread::spawn(move || model.counter().count("a"));
         let guarding = Guarding::load(places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
-        let (wire, replayer) = wire(args, &asked)?;
+        let tape = Tape { record: args.record.as_deref(), replay: args.replay.as_deref() };
+        let (wire, replayer) = if args.dry_run { (None, None) } else { wire(tape, &asked)? };
         tokeniser.join().map_err(|_| Failure::bug("the tokeniser can't be loaded", "its thread panicked"))?;
         let key = installation_key(&places.key())?;
         let given = if args.input_untrusted { Given::FromOutside } else { Given::ByCaller };
@@ -172,7 +174,12 @@ impl Setting {
     /// # Errors
     ///
     /// If a budget needs records and there are none, or a wish is none.
-    pub(super) async fn begin(&mut self, args: &Run, places: &Places, project: &Project) -> Result<(), Failure> {
+    pub(in crate::commands) async fn begin(
+        &mut self,
+        args: &Run,
+        places: &Places,
+        project: &Project,
+    ) -> Result<(), Failure> {
         if !args.dry_run && args.replay.is_none() {
             let record = if args.no_record { Record::No } else { Record::AsConfigured };
             let mut caps = records::caps(&project.config.budget);
@@ -189,7 +196,7 @@ impl Setting {
             Some(records) => History::Open(records.store()),
             None => History::Closed,
         };
-        self.adapted = adapted((places, project), &self.prompt.id, &args.wishes, history).await?;
+        self.adapted = adapted((places, project), &[&self.prompt.id], &args.wishes, history).await?;
         Ok(())
     }
 
@@ -257,30 +264,39 @@ pub(in crate::commands) enum Wanted {
     NoCalls,
 }
 
-fn directory(asked: &Asked) -> Directory {
+pub(in crate::commands) fn directory(asked: &Asked) -> Directory {
     let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
     Directory::from([(asked.model.name.clone(), served)])
 }
 
-fn secrets(asked: &Asked) -> Vec<Secret> {
+pub(in crate::commands) fn secrets(asked: &Asked) -> Vec<Secret> {
     match &asked.endpoint.key {
         EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
         EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
     }
 }
 
-/// Who carries requests; nobody in a dry run.
-fn wire(args: &Run, asked: &Asked) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
+/// Folders of cassettes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct Tape<'t> {
+    /// What goes over the wire is kept there.
+    pub(in crate::commands) record: Option<&'t Path>,
+    /// Answers come from there, and nothing is sent.
+    pub(in crate::commands) replay: Option<&'t Path>,
+}
+
+/// Who carries requests, and the cassettes that answers come from.
+pub(in crate::commands) fn wire(
+    tape: Tape<'_>,
+    asked: &Asked,
+) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
     let cassettes = |error: proem_llm::cassette::CassetteError| Failure::usage(error.to_string());
-    if args.dry_run {
-        return Ok((None, None));
-    }
-    if let Some(folder) = &args.replay {
+    if let Some(folder) = tape.replay {
         let replayer = Arc::new(Replayer::open(folder).map_err(cassettes)?);
         return Ok((Some(Wire::Replayed(replayer.clone())), Some(replayer)));
     }
     let client = Client::new();
-    let Some(folder) = &args.record else { return Ok((Some(Wire::Live(client)), None)) };
+    let Some(folder) = tape.record else { return Ok((Some(Wire::Live(client)), None)) };
     let recorder = Recorder::open(folder, secrets(asked)).map_err(cassettes)?;
     Ok((Some(Wire::Recorded(client, Arc::new(recorder))), None))
 }

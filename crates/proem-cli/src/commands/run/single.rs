@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proem_engine::call::FailureKind;
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_guard::show;
+use proem_llm::cassette::Replayer;
 use proem_llm::codec::encode;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -57,7 +58,7 @@ pub(in crate::commands) async fn print(setting: &Setting, ran: &Ran, said: Said)
     if said.explain {
         account::explain(setting, ran).await;
     }
-    unused(setting);
+    unused(setting.replayer.as_deref());
     let ended = end(ran);
     match &ran.trouble {
         None => ended,
@@ -123,9 +124,8 @@ fn text(ended: &Ended) -> Option<String> {
 }
 
 /// Says which cassettes nobody asked for.
-pub(super) fn unused(setting: &Setting) {
-    let Some(replayer) = &setting.replayer else { return };
-    let unused = replayer.unused();
+pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
+    let unused = replayer.map(Replayer::unused).unwrap_or_default();
     if !unused.is_empty() {
         ui::note(&format!("recorded and not asked for: {}", unused.join(", ")));
     }

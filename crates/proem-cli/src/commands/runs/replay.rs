@@ -60,6 +60,9 @@ pub(super) async fn remade(
     let remade = match detail.row.kind.as_str() {
         "prompt" => Remade::read(&store, &detail, &key).await,
         "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
+        "risk" => {
+            Err("the repository that it assessed is not kept; assess the change again with `proem risk`".to_owned())
+        }
         kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
     };
     store.close().await;

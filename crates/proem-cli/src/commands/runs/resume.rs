@@ -1,22 +1,26 @@
-//! `proem runs resume`: goes on where a crash or a question stopped a run.
+//! `proem runs resume`: goes on where a crash or a question stopped a run. What it asks is asked at the
+//! terminal.
 //!
 //! Everything but the endpoint and its key comes from the record: the prompt, its contract, the model,
 //! the profile. The rules that it is held to must be those of today.
 
+mod questions;
+
 use std::process::ExitCode;
 
-use proem_engine::run::Exchange;
-use proem_guard::show::terminal_str;
+use indicatif::ProgressBar;
+use proem_engine::run::{Exchange, Question};
 use proem_runtime::Environment;
-use proem_runtime::driver::{Bounds, go_on};
+use proem_runtime::driver::Bounds;
 use proem_runtime::records::{Going as Way, Recording, Start, resume};
+use proem_store::query::RunState;
 use proem_store::record::RunId;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::replay::remade;
 use super::{Failure, Places, Project, RecordsPlace};
-use crate::commands::run::asking::{Assembled, Ran, over};
+use crate::commands::run::asking::{Assembled, Ran};
 use crate::commands::run::calling as with_calls;
 use crate::commands::run::setting::{Setting, Wanted};
 use crate::commands::run::single::{Said, print, waiting};
@@ -35,6 +39,10 @@ pub(super) fn run(
     with_calls(async |stop| {
         let (detail, remade) = remade(places, project, run).await?;
         let id = detail.row.id.clone();
+        if detail.row.state == RunState::Asking {
+            // Before the run is taken over: it stays as it is.
+            questions::on_terminal(id.short())?;
+        }
         let remade = remade.map_err(|why| Failure::usage(format!("run {} can't go on: {why}", id.short())))?;
         let endpoint = calling::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
         let inputs = remade.inputs.clone();
@@ -43,7 +51,7 @@ pub(super) fn run(
         setting.record(places, project, Record::AsConfigured, caps).await?;
         let waiting = waiting(&setting);
         let going = Going { id, fork, line: detail.row.line, inputs: &inputs };
-        let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), &stop).await;
+        let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), (&waiting, &stop)).await;
         waiting.finish_and_clear();
         let done = match ran {
             Ok(ran) => print(&setting, &ran, Said { json: place.json, explain: false }).await,
@@ -63,7 +71,12 @@ struct Going<'g> {
 }
 
 impl Going<'_> {
-    async fn on(&self, setting: &Setting, rules: &str, stop: &CancellationToken) -> Result<Ran, Failure> {
+    async fn on(
+        &self,
+        setting: &Setting,
+        rules: &str,
+        (waiting, stop): (&ProgressBar, &CancellationToken),
+    ) -> Result<Ran, Failure> {
         let Some(records) = &setting.records else {
             return Err(Failure::usage(
                 "a run goes on in the records, and none are kept; change `records.keep` in your configuration",
@@ -83,13 +96,9 @@ impl Going<'_> {
         let recording = Recording::new(&kept, &start);
         let calls = setting.calls(setting.caller()?, self.line.unwrap_or(1)).through(&recording);
         let bounds = Bounds { stop: stop.clone(), time: Some(setting.bounds) };
-        if let [question, ..] = resumed.state.questions.as_slice() {
-            let asked = terminal_str(&question.text);
-            return Err(Failure::usage(format!("the run asks: {asked}; only the command of its agent can answer")));
-        }
-        let (from, world) = (resumed.onward(Vec::new()), resumed.remembering(&calls));
-        let driven = go_on(&mut exchange, from, &world, &bounds, &recording).await?;
-        let outcome = over(driven.reached)?;
+        let run = recording.id().short().to_owned();
+        let ask = async |asked: &[Question]| questions::ask((&run, asked), waiting, stop).await;
+        let outcome = resumed.to_the_end(&mut exchange, (&calls, &bounds), &recording, ask).await?;
         let made = calls.into_made();
         Ok(setting.finished(&recording, assembled, (outcome, made), began).await)
     }

@@ -299,7 +299,7 @@ proptest! {
         loop {
             match exchange.step(event(what.clone())).unwrap() {
                 Step::Do(effects) => {
-                    let (id, Effect::Call { request }) = &effects[0];
+                    let (id, Effect::Call { request }) = &effects[0] else { panic!("{effects:?}") };
                     what = What::Performed { results: vec![(*id, performed(&responses[made], request))] };
                     made += 1;
                 }

@@ -68,6 +68,7 @@ pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: 
     };
     NewCall {
         effect: EffectId(attempt.slot.effect),
+        prompt: attempt.request.assembly.prompt.clone(),
         model: attempt.model.name.clone(),
         endpoint: attempt.endpoint.name.clone(),
         tool: tool(&attempt.request.answer),

@@ -1,76 +1,83 @@
 //! The sums of one group while its rows go by.
 
 use super::{Group, Summary};
-use crate::record::Numbers;
 
-/// A run as far as it is counted.
-#[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) ended: bool,
-    pub(super) fell_back: bool,
-    pub(super) numbers: Numbers,
-}
-
-/// A call, or an assembly without one.
-#[derive(Debug)]
-pub(super) struct Called {
-    pub(super) sent: bool,
-    pub(super) answered: bool,
-    pub(super) problems: u64,
-    pub(super) repairs: u64,
-    pub(super) tokens: u64,
-    pub(super) monolithic: Option<u64>,
-}
-
-/// An attempt that is settled.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) answered: bool,
-    pub(super) took_ms: u64,
-    pub(super) input: Option<u64>,
-    pub(super) cache_read: Option<u64>,
-    pub(super) output: Option<u64>,
-    pub(super) booked: Option<u64>,
-}
-
-/// A sum and how many values it is of. Sums are exact: `u64` values of as many rows as a file holds
-/// fit into `i128`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    total: i128,
-    n: u64,
+/// A sum and how many values it is of. It is exact up to 2⁵³, which is nine million dollars, or as many tokens
+/// as a file holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Sum {
+    pub(super) total: f64,
+    pub(super) n: u64,
 }
 
 impl Sum {
-    fn add(&mut self, value: Option<u64>) {
-        if let Some(value) = value {
-            self.total = self.total.saturating_add(i128::from(value));
-            self.n = self.n.saturating_add(1);
-        }
-    }
-
-    fn count(&mut self, happened: bool) {
-        self.add(Some(u64::from(happened)));
+    fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.n = self.n.saturating_add(other.n);
     }
 
     /// The sum; unknown where nothing was added.
     fn sum(self) -> Summary {
-        Summary { value: (self.n > 0).then(|| float(self.total)), n: self.n }
+        Summary { value: (self.n > 0).then_some(self.total), n: self.n }
     }
 
     /// The sum for each value.
     fn mean(self) -> Summary {
-        share(self.total, i128::from(self.n), self.n)
+        share(self.total, float(self.n), self.n)
+    }
+
+    /// How many values are not among those that were counted.
+    fn rest(self) -> Self {
+        Self { total: float(self.n) - self.total, n: self.n }
     }
 }
 
-fn share(part: i128, whole: i128, n: u64) -> Summary {
-    Summary { value: (whole > 0).then(|| float(part) / float(whole)), n }
+fn share(part: f64, whole: f64, n: u64) -> Summary {
+    Summary { value: (whole > 0.0).then(|| part / whole), n }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people; sixteen digits are enough")]
-const fn float(value: i128) -> f64 {
+const fn float(value: u64) -> f64 {
     value as f64
+}
+
+/// Runs that have something in common.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) runs: u64,
+    /// Of those that ended.
+    pub(super) fell_back: Sum,
+    pub(super) escalated: Sum,
+    pub(super) assembly_us: Vec<u64>,
+    pub(super) embedding_calls: Sum,
+    pub(super) filtered: Sum,
+    /// Of the texts that were looked at, in runs that say both.
+    pub(super) threats: Sum,
+}
+
+/// Calls, and assemblies without one, that have something in common.
+#[derive(Debug)]
+pub(super) struct Called {
+    pub(super) sent: u64,
+    /// Of those that were answered.
+    pub(super) at_once: Sum,
+    pub(super) repairs: Sum,
+    /// Of those whose prompt that lists everything is known.
+    pub(super) assembled: f64,
+    pub(super) monolithic: Sum,
+}
+
+/// Settled attempts that have something in common.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// Of those that were answered.
+    pub(super) latencies: Vec<u64>,
+    pub(super) input: Sum,
+    pub(super) output: Sum,
+    /// Of those that say both: what was read from the cache, and of how much.
+    pub(super) cached: Sum,
+    pub(super) cacheable: f64,
+    pub(super) nanos: Sum,
 }
 
 /// Everything that is counted of one group.
@@ -80,21 +87,18 @@ pub(super) struct Tally {
     calls: u64,
     input: Sum,
     output: Sum,
-    /// Of attempts that say both: what was read from the cache, and of how much.
     cached: Sum,
-    cacheable: Sum,
+    cacheable: f64,
     at_once: Sum,
-    schema_failures: Sum,
     repairs: Sum,
     fell_back: Sum,
     latencies: Vec<u64>,
     assembly_us: Vec<u64>,
-    assembled: Sum,
+    assembled: f64,
     monolithic: Sum,
     embedding_calls: Sum,
     filtered: Sum,
     threats: Sum,
-    scanned: Sum,
     escalated: Sum,
     nanos: Sum,
     good: Sum,
@@ -105,67 +109,52 @@ impl Tally {
         self.calls
     }
 
-    pub(super) fn run(&mut self, run: &Ran) {
-        let numbers = &run.numbers;
-        self.runs = self.runs.saturating_add(1);
-        if run.ended {
-            self.fell_back.count(run.fell_back);
-            self.escalated.count(numbers.escalated);
-        }
-        self.assembly_us.extend(numbers.assembled_us);
-        self.embedding_calls.add(numbers.embedding_calls);
-        self.filtered.add(numbers.filtered);
-        if let (Some(threats), Some(scanned)) = (numbers.threats, numbers.scanned) {
-            self.threats.add(Some(threats));
-            self.scanned.add(Some(scanned));
-        }
+    pub(super) fn runs(&mut self, ran: &Ran) {
+        self.runs = self.runs.saturating_add(ran.runs);
+        self.fell_back.add(ran.fell_back);
+        self.escalated.add(ran.escalated);
+        self.assembly_us.extend(&ran.assembly_us);
+        self.embedding_calls.add(ran.embedding_calls);
+        self.filtered.add(ran.filtered);
+        self.threats.add(ran.threats);
     }
 
-    pub(super) fn call(&mut self, call: &Called) {
-        self.calls = self.calls.saturating_add(u64::from(call.sent));
-        if call.answered {
-            self.at_once.count(call.problems == 0);
-            self.schema_failures.count(call.problems > 0);
-            self.repairs.add(Some(call.repairs));
-        }
-        if let Some(monolithic) = call.monolithic {
-            self.monolithic.add(Some(monolithic));
-            self.assembled.add(Some(call.tokens));
-        }
+    pub(super) fn calls_of(&mut self, called: &Called) {
+        self.calls = self.calls.saturating_add(called.sent);
+        self.at_once.add(called.at_once);
+        self.repairs.add(called.repairs);
+        self.assembled += called.assembled;
+        self.monolithic.add(called.monolithic);
     }
 
-    pub(super) fn attempt(&mut self, attempt: &Sent) {
-        self.input.add(attempt.input);
-        self.output.add(attempt.output);
-        if let (Some(input), Some(read)) = (attempt.input, attempt.cache_read) {
-            self.cacheable.add(Some(input));
-            self.cached.add(Some(read));
-        }
-        if attempt.answered {
-            self.latencies.push(attempt.took_ms);
-        }
-        self.nanos.add(attempt.booked);
+    pub(super) fn attempts(&mut self, sent: &Sent) {
+        self.input.add(sent.input);
+        self.output.add(sent.output);
+        self.cached.add(sent.cached);
+        self.cacheable += sent.cacheable;
+        self.latencies.extend(&sent.latencies);
+        self.nanos.add(sent.nanos);
     }
 
-    pub(super) fn verdict(&mut self, good: bool) {
-        self.good.count(good);
+    pub(super) fn verdicts(&mut self, good: Sum) {
+        self.good.add(good);
     }
 
     /// The figures, of `all` calls.
     pub(super) fn finish(mut self, name: String, all: u64) -> Group {
-        let saved = self.monolithic.total.saturating_sub(self.assembled.total);
+        let saved = self.monolithic.total - self.assembled;
         let cost = self.nanos.sum();
         let milliseconds = |micros: Summary| Summary { value: micros.value.map(|value| value / 1e3), n: micros.n };
         Group {
             name,
             runs: self.runs,
             calls: self.calls,
-            share: share(i128::from(self.calls), i128::from(all), all),
+            share: share(float(self.calls), float(all), all),
             input_tokens: self.input.sum(),
             output_tokens: self.output.sum(),
-            cache_hit_rate: share(self.cached.total, self.cacheable.total, self.cacheable.n),
+            cache_hit_rate: share(self.cached.total, self.cacheable, self.cached.n),
             success_rate: self.at_once.mean(),
-            schema_failures: self.schema_failures.sum(),
+            schema_failures: self.at_once.rest().sum(),
             repairs: self.repairs.sum(),
             fallback_rate: self.fell_back.mean(),
             latency_p50_ms: percentile(&mut self.latencies, 50),
@@ -174,11 +163,7 @@ impl Tally {
             saved_rate: share(saved, self.monolithic.total, self.monolithic.n),
             embedding_calls: self.embedding_calls.mean(),
             filtered: self.filtered.sum(),
-            threat_rate: share(
-                self.threats.total,
-                self.scanned.total,
-                u64::try_from(self.scanned.total).unwrap_or(u64::MAX),
-            ),
+            threat_rate: self.threats.mean(),
             escalation_rate: self.escalated.mean(),
             cost: Summary { value: cost.value.map(|nanos| nanos / 1e9), n: cost.n },
             approval_rate: self.good.mean(),
@@ -191,7 +176,7 @@ fn percentile(values: &mut [u64], percent: usize) -> Summary {
     values.sort_unstable();
     let n = u64::try_from(values.len()).unwrap_or(u64::MAX);
     let place = values.len().saturating_mul(percent).div_ceil(100).saturating_sub(1);
-    Summary { value: values.get(place).map(|value| float(i128::from(*value))), n }
+    Summary { value: values.get(place).map(|value| float(*value)), n }
 }
 
 #[cfg(test)]
@@ -221,8 +206,10 @@ mod tests {
         let group = Tally::default().finish("x".to_owned(), 0);
         assert_eq!(group, Group { name: "x".to_owned(), ..Group::default() });
         let mut tally = Tally::default();
-        let unknown = Sent { answered: false, took_ms: 9, input: None, cache_read: None, output: None, booked: None };
-        tally.attempt(&unknown);
+        let nobody = Sum::default();
+        let unknown =
+            Sent { latencies: vec![], input: nobody, output: nobody, cached: nobody, cacheable: 0.0, nanos: nobody };
+        tally.attempts(&unknown);
         assert_eq!(tally.finish("x".to_owned(), 0), Group { name: "x".to_owned(), ..Group::default() });
     }
 }

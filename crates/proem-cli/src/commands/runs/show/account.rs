@@ -5,6 +5,7 @@
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
+use proem_engine::assembly::PromptId;
 use proem_engine::decode::RepairKind;
 use proem_engine::run::{Because, Broken};
 use proem_guard::show;
@@ -115,6 +116,10 @@ impl Page<'_> {
         };
         let counted = format!("{} tokens by {}", tokens(call.tokens), cut(&call.counter, 24));
         self.line(&format!("\n{}  {counted}, {} of them stable", styled(BOLD, &what), tokens(call.stable_tokens)));
+        let PromptId { agent, name, version, .. } = &call.prompt;
+        if call.prompt != self.shown.run.row.prompt {
+            self.fact("prompt", &format!("{} {}", cut(&format!("{agent}/{name}"), 40), cut(version, 32)));
+        }
         self.sections(call);
         if call.body.is_empty() {
             return;

@@ -61,6 +61,8 @@ fn call(shown: &Shown<'_>, call: &CallRow) -> Json {
     json!({
         "effect": call.effect,
         "at": when::rfc3339(call.at),
+        "prompt": format!("{}/{}", call.prompt.agent, call.prompt.name),
+        "version": call.prompt.version,
         "model": call.model,
         "endpoint": call.endpoint,
         "tool": call.tool,

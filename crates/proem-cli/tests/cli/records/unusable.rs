@@ -1,0 +1,145 @@
+//! A disk that is full, and a store that somebody else holds: before a call, and after it.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+
+use proem_llm::scripted::Server;
+use serde_json::Value as Json;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+
+use super::{TRIAGE, configured, late, records, sql, triage};
+use crate::fixture::Fixture;
+use crate::run::{low, start};
+
+/// A cap that nothing here reaches.
+const BUDGET: &str = "[budget.user]\nday_tokens = 1000000\n";
+
+/// Runs the binary with a disk of its own for the state, and fills that when it reads a line.
+const FULL: &str = "mount -t tmpfs -o \"size=$SIZE\" tmpfs \"$STATE\" || exit 99
+\"$PROEM\" \"$@\" </dev/null &
+read -r line && cat /dev/zero >\"$STATE/full\" 2>/dev/null
+wait $!";
+
+/// A command in a name space where it may mount; `None` where that is not allowed.
+fn on_disk(fixture: &Fixture, size: &str) -> Option<Command> {
+    let state = fixture.base.join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    let command = || {
+        let mut command = fixture.command("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]).env("STATE", &state).env("SIZE", size);
+        command
+    };
+    let try_it = command().arg("mount -t tmpfs -o \"size=$SIZE\" tmpfs \"$STATE\"").output();
+    try_it.ok().filter(|output| output.status.success())?;
+    let mut command = command();
+    command.args([FULL, "sh"]).args(TRIAGE).env("PROEM", env!("CARGO_BIN_EXE_proem"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Some(command)
+}
+
+/// How a command ended: exit code, standard output, standard error.
+fn ended(child: Child) -> (Option<i32>, String, String) {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn severity(answer: &str) -> Json {
+    serde_json::from_str::<Json>(answer).unwrap()["severity"].take()
+}
+
+/// Waits until that many requests have come.
+fn asked(server: &Server, requests: usize) {
+    while server.requests().len() < requests {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_before_the_call() {
+    for (budget, code, sent) in [(BUDGET, 3, 0), ("", 0, 1)] {
+        let server = start(vec![low()]);
+        let fixture = configured(&server, budget);
+        let Some(mut command) = on_disk(&fixture, "64k") else {
+            eprintln!("SKIPPED: no disk can be mounted here, so a full one is not tested");
+            return;
+        };
+        let (found, answer, said) = ended(command.stdin(Stdio::null()).spawn().unwrap());
+        assert_eq!((found, server.requests().len()), (Some(code), sent), "{said}");
+        assert!(said.contains("full") && said.contains("records.db"), "{said}");
+        let (is_refused, is_unrecorded) =
+            (said.contains("a budget is configured"), said.contains("nothing is recorded"));
+        assert_eq!((is_refused, is_unrecorded), (code == 3, code == 0), "{said}");
+        assert_eq!(answer.is_empty(), code == 3);
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_after_the_call() {
+    for budget in [BUDGET, ""] {
+        let server = start(vec![late(low(), 3_000)]);
+        let fixture = configured(&server, budget);
+        let Some(mut command) = on_disk(&fixture, "4m") else {
+            eprintln!("SKIPPED: no disk can be mounted here, so a full one is not tested");
+            return;
+        };
+        let mut child = command.spawn().unwrap();
+        asked(&server, 1);
+        child.stdin.take().unwrap().write_all(b"fill it\n").unwrap();
+        let (code, answer, said) = ended(child);
+        assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
+        assert!(said.contains("error: ") && said.contains("could not be recorded") && said.contains("full"), "{said}");
+    }
+}
+
+/// Starts the binary while somebody else writes, and says how it ended.
+fn while_locked(fixture: &Fixture, until: impl FnOnce(), before: bool) -> (Option<i32>, String, String) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
+        let mut other = options.connect().await.unwrap();
+        if before {
+            other.execute("BEGIN IMMEDIATE").await.unwrap();
+        }
+        let child = super::spawn(fixture, &TRIAGE);
+        until();
+        if !before {
+            other.execute("BEGIN IMMEDIATE").await.unwrap();
+        }
+        let ended = ended(child);
+        other.execute("ROLLBACK").await.unwrap();
+        other.close().await.unwrap();
+        ended
+    })
+}
+
+#[test]
+fn a_store_that_somebody_else_holds() {
+    let before = |budget: &str, code: i32, sent: usize| {
+        let server = start(vec![low()]);
+        let fixture = configured(&server, budget);
+        triage(&fixture, &[]).json();
+        let (found, answer, said) = while_locked(&fixture, || (), true);
+        assert_eq!((found, server.requests().len()), (Some(code), 1 + sent), "{said}");
+        assert!(said.contains("another process") && said.contains("records.db"), "{said}");
+        assert_eq!((answer.is_empty(), said.contains("nothing is recorded")), (code == 3, code == 0), "{said}");
+        assert_eq!(sql(&fixture, "SELECT state FROM runs"), ["ended"], "the other run left nothing");
+    };
+    let after = || {
+        let server = start(vec![low(), late(low(), 3_000)]);
+        let fixture = configured(&server, BUDGET);
+        triage(&fixture, &[]).json();
+        let (code, answer, said) = while_locked(&fixture, || asked(&server, 2), false);
+        assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
+        assert!(said.contains("could not be recorded") && said.contains("another process"), "{said}");
+        // Whoever comes next books what the attempt may have used.
+        triage(&fixture, &[]).json();
+        assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["reported", "unknown", "reported"]);
+    };
+    // Each waits for as long as a store is waited for, so they wait together.
+    std::thread::scope(|scope| {
+        scope.spawn(|| before(BUDGET, 3, 0));
+        scope.spawn(|| before("", 0, 1));
+        scope.spawn(after);
+    });
+}

@@ -1,0 +1,265 @@
+//! Stores of an older form: read as they are, brought to the newest form when they are written.
+#![expect(clippy::unwrap_used, reason = "tests fail loudly")]
+
+mod backend;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+
+use backend::{Sqlite, again, given, integrity, older};
+use proem_engine::profile::Quality;
+use proem_engine::run::Time;
+use proem_guard::Key;
+use proem_store::laws::{Backend as _, Given};
+use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
+use proem_store::record::Used;
+use proem_store::{Access, Error, Opening, Origin, Store, Unusable, failpoint};
+use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _};
+
+/// Every table, with a query that has the columns of form 1 alone.
+const TABLES: [&str; 15] = [
+    "meta",
+    "contents",
+    "epochs",
+    "runs",
+    "steps",
+    "snapshots",
+    "assemblies",
+    "attempts",
+    "usage",
+    "corrections",
+    "spend",
+    "outcomes",
+    "failures",
+    "feedback",
+    "approvals",
+];
+
+/// The columns that calls have in form 1.
+const CALLS: &str = "SELECT run, effect, project, actor, at, model, endpoint, tool, body, pieces, ended, state, \
+                     result, finish, repairs, problems, dropped FROM calls";
+
+/// The rows of a query, in words.
+async fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
+    let mut connection = sqlite.connection().await;
+    let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let value = |row: &sqlx::sqlite::SqliteRow, column: usize| {
+        let text = row.try_get_unchecked::<Option<Vec<u8>>, _>(column).unwrap();
+        format!("{}={text:?}", row.column(column).name())
+    };
+    rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Everything that form 1 keeps.
+async fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
+    let mut all = vec![("calls".to_owned(), rows(sqlite, CALLS).await)];
+    for table in TABLES {
+        all.push((table.to_owned(), rows(sqlite, &format!("SELECT * FROM {table}")).await));
+    }
+    all.push(("events".to_owned(), rows(sqlite, "SELECT * FROM events").await));
+    all
+}
+
+/// A store of form 1 with runs of every kind: ended, open, unknown and corrected.
+async fn filled(folder: &Path) -> Sqlite {
+    let newest = Sqlite::new(&folder.join("newest"));
+    let store = newest.open().await;
+    Given.whole(&store, 1, Quality::High).await;
+    Given.whole(&store, 2, Quality::Low).await;
+    let attempt = Given.booked(&store, Given.intent(3, 0, 40, &[])).await;
+    Given.settled(&store, attempt, Used::Unknown).await;
+    store
+        .correct(proem_store::Correction {
+            attempt,
+            nanos: proem_engine::call::NanoDollars(3),
+            why: "the invoice says so".to_owned(),
+            actor: Given.actor(),
+            at: Time(5_000),
+        })
+        .await
+        .unwrap();
+    store.feedback(Given.feedback(1)).await.unwrap();
+    store.approve(vec![Given.approval(2)]).await.unwrap();
+    store.close().await;
+    let sqlite = Sqlite::new(folder);
+    older(&sqlite, Some(&newest)).await;
+    sqlite
+}
+
+async fn form(sqlite: &Sqlite) -> i64 {
+    sqlite.number("PRAGMA user_version").await
+}
+
+/// What is read of a store, in words.
+async fn read(store: &Store) -> String {
+    let mut runs: Vec<RunDetail> = Vec::new();
+    for row in store.runs(&RunsWanted::default()).await.unwrap() {
+        runs.push(store.run(&row.id).await.unwrap());
+    }
+    let statistics = store.statistics(&StatisticsWanted::default()).await.unwrap();
+    let costs = store.costs(&CostsWanted::default()).await.unwrap();
+    format!("{runs:#?}\n{statistics:#?}\n{costs:#?}\n{:#?}", store.estimates().await.unwrap())
+}
+
+#[tokio::test]
+async fn an_older_form_is_brought_to_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    let before = everything(&sqlite).await;
+    assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
+    let opened = sqlite.opened(Access::Write).await;
+    assert_eq!(opened.notes, ["the records were brought from form 1 to form 2, which an older Proem refuses"]);
+    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (2, 2));
+    for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
+        let select = if table == "calls" { CALLS.to_owned() } else { format!("SELECT * FROM {table}") };
+        assert_eq!(&rows(&sqlite, &select).await, before, "{table}");
+    }
+    let other = "SELECT count(*) FROM calls JOIN runs ON runs.id = calls.run WHERE (calls.agent, calls.prompt, \
+                 calls.version, calls.closure) IS NOT (runs.agent, runs.prompt, runs.version, runs.closure)";
+    assert_eq!(sqlite.number(other).await, 0);
+    // What was booked before is corrected where it was booked.
+    let attempt = proem_store::record::AttemptId(3);
+    let run = opened.store.run_of(attempt).await.unwrap();
+    assert_eq!(run, Given.id(3));
+    let spent = sqlite.number("SELECT sum(nanos) FROM spend").await;
+    let correction = proem_store::Correction {
+        attempt,
+        nanos: proem_engine::call::NanoDollars(8),
+        why: "the second invoice says so".to_owned(),
+        actor: Given.actor(),
+        at: Time(6_000),
+    };
+    opened.store.correct(correction).await.unwrap();
+    assert_eq!(sqlite.number("SELECT sum(nanos) FROM spend").await, spent + 5);
+    opened.store.close().await;
+    assert_eq!(integrity(&sqlite).await, "ok");
+    assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new(), "it is done once");
+}
+
+#[tokio::test]
+async fn the_tables_are_those_of_a_fresh_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sqlite, fresh) = (filled(folder.path()).await, Sqlite::new(&folder.path().join("fresh")));
+    sqlite.open().await.close().await;
+    fresh.open().await.close().await;
+    let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+    assert_eq!(rows(&sqlite, schema).await, rows(&fresh, schema).await);
+}
+
+#[tokio::test]
+async fn an_older_form_is_read_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    let before = everything(&sqlite).await;
+    let opened = sqlite.opened(Access::Read).await;
+    assert_eq!(opened.origin, Origin::Own);
+    let as_it_was = read(&opened.store).await;
+    assert!(as_it_was.contains("assess/change@1.0.0"), "{as_it_was}");
+    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
+    // Another process upgrades it meanwhile; who reads goes on.
+    let writes = sqlite.open().await;
+    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(read(&opened.store).await, as_it_was);
+    assert_eq!(read(&writes).await, as_it_was);
+    writes.close().await;
+}
+
+fn foreign(sqlite: &Sqlite) -> Opening {
+    Opening { key: Key::new([8; 32]), ..sqlite.opening(Access::Write) }
+}
+
+#[tokio::test]
+async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_adopted() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    let before = everything(&sqlite).await;
+    let opened = Store::open(foreign(&sqlite)).await.unwrap();
+    assert_eq!((opened.origin, opened.notes), (Origin::Foreign, vec![]));
+    let as_it_was = read(&opened.store).await;
+    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true), "it left no trace");
+    opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
+    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (2, true));
+    Given.whole(&opened.store, 9, Quality::High).await;
+    opened.store.close().await;
+    assert_eq!(integrity(&sqlite).await, "ok");
+}
+
+#[tokio::test]
+async fn many_that_open_it_at_once_do_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    let opened = futures_util::future::join_all((0..8).map(|_| sqlite.opened(Access::Write))).await;
+    assert_eq!(opened.iter().map(|opened| opened.notes.len()).sum::<usize>(), 1);
+    for (run, opened) in (10..).zip(opened) {
+        Given.whole(&opened.store, run, Quality::High).await;
+        opened.store.close().await;
+    }
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (2, "ok"));
+    assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
+}
+
+#[tokio::test]
+async fn who_writes_the_older_form_is_not_disturbed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    // A process of an older Proem: its epoch has not ended, and it holds the lock.
+    sqlite
+        .execute("INSERT INTO epochs (id, project, actor, began) VALUES ('00000000000000ab', '/p', 'person:a@pipe', 1)")
+        .await
+        .unwrap();
+    let locks = sqlite.path.with_file_name("records.db.epochs");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = File::create(locks.join("00000000000000ab")).unwrap();
+    lock.lock().unwrap();
+    let before = everything(&sqlite).await;
+    let refused = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
+    assert!(matches!(&refused, Error::Unusable(Unusable::Other { .. })), "{refused:?}");
+    assert!(refused.to_string().ends_with("end it, or wait until it has ended, and try again"), "{refused}");
+    let adopting = Store::open(foreign(&sqlite)).await.unwrap().store;
+    let refused = adopting.adopt(Given.actor(), Time(1)).await;
+    assert!(matches!(&refused, Err(Error::Unusable(Unusable::Other { .. }))), "{refused:?}");
+    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
+    drop(lock);
+    sqlite.open().await.close().await;
+    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
+}
+
+/// The process that is stopped, when it is started by the test below; alone it upgrades an empty store.
+#[tokio::test]
+async fn a_process_upgrades() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = match given() {
+        Some(sqlite) => sqlite,
+        None => {
+            let sqlite = Sqlite::new(folder.path());
+            older(&sqlite, None).await;
+            sqlite
+        }
+    };
+    sqlite.open().await.close().await;
+    assert_eq!(form(&sqlite).await, 2);
+}
+
+#[tokio::test]
+async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    let before = everything(&sqlite).await;
+    let status = again("a_process_upgrades", &sqlite)
+        .env("PROEM_FAILPOINT", failpoint::UPGRADE)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), None, "it was stopped by a signal");
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (1, "ok"));
+    assert!(everything(&sqlite).await == before, "nothing is lost");
+    let store = sqlite.open().await;
+    assert_eq!(form(&sqlite).await, 2);
+    Given.whole(&store, 9, Quality::High).await;
+    store.close().await;
+    assert_eq!(integrity(&sqlite).await, "ok");
+}
