@@ -2,4 +2,5 @@
 
 pub mod assemble;
 pub mod prompted;
+pub mod risk;
 pub mod screen;

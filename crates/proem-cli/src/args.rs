@@ -1,12 +1,16 @@
 //! The command line, as `--help` documents it.
 
+pub(crate) mod book;
 pub(crate) mod records;
+pub(crate) mod risk;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use proem_runtime::readers::Kind;
 use proem_text::Source;
+
+pub(crate) use self::book::{BookCommand, BookPlace, BookTest};
 
 /// Decides what a language model reads, and accounts for every token of it.
 #[derive(Debug, Parser)]
@@ -36,6 +40,9 @@ pub(crate) enum Command {
     /// Look at the failures that prompts learn from, and clear them
     #[command(subcommand, after_help = records::FAILURES_EXAMPLES)]
     Failures(records::FailuresCommand),
+    /// Say how risky a change is, with evidence from the repository's history
+    #[command(after_help = risk::RISK_EXAMPLES)]
+    Risk(Box<risk::Risk>),
     /// Ask a model with a prompt of the book, and check its answer
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
@@ -85,6 +92,8 @@ pub(crate) enum ReferenceDocument {
     Configuration,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
+    /// The JSON Schema of `risk --json`
+    RiskSchema,
     /// The JSON Schema of `run --json`
     RunSchema,
     /// The JSON Schema of `scan --json`
@@ -235,40 +244,6 @@ pub(crate) struct Assemble {
     /// Keep no record of it
     #[arg(long)]
     pub(crate) no_record: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BookCommand {
-    /// List prompts and versions
-    #[command(after_help = "Example:\n  proem book list --json")]
-    List(BookPlace),
-    /// Print one prompt's file and what it uses
-    #[command(after_help = "Example:\n  proem book show assemble/task@1.0.0")]
-    Show {
-        /// `agent/name`, or `agent/name@version`
-        prompt: String,
-        #[command(flatten)]
-        place: BookPlace,
-    },
-    /// Write `book.lock`: from then on these versions are immutable
-    #[command(after_help = "Example:\n  proem book lock")]
-    Lock(BookPlace),
-    /// Look for what is wrong; exit code 1 if something is
-    #[command(after_help = "Example:\n  proem book check --book .proem/book")]
-    Check(BookPlace),
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct BookPlace {
-    /// The folder whose project's book is meant
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// A folder that is a book, on its own
-    #[arg(long, value_name = "DIR", conflicts_with = "root")]
-    pub(crate) book: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

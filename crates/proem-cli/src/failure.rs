@@ -70,7 +70,14 @@ impl From<proem_engine::Error> for Failure {
 
 impl From<proem_runtime::Error> for Failure {
     fn from(error: proem_runtime::Error) -> Self {
-        Self::outside(error.to_string())
+        use proem_runtime::Error;
+        match error {
+            Error::NoRevision { .. }
+            | Error::AmbiguousRevision { .. }
+            | Error::NoMergeBase { .. }
+            | Error::NoCommits => Self::usage(error.to_string()),
+            _ => Self::outside(error.to_string()),
+        }
     }
 }
 

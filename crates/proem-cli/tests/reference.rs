@@ -80,6 +80,11 @@ fn run_schema() {
 }
 
 #[test]
+fn risk_schema() {
+    check("risk.schema.json", &proem(&["reference", "risk-schema"]));
+}
+
+#[test]
 fn scan_schema() {
     check("scan.schema.json", &proem(&["reference", "scan-schema"]));
 }

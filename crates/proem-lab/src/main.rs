@@ -6,6 +6,7 @@
 mod guard;
 mod npy;
 mod pack;
+mod risk;
 mod selection;
 
 use std::io::Write as _;
@@ -38,6 +39,8 @@ enum Command {
 enum Train {
     /// The learned scorer of the guard.
     Guard(guard::train::TrainGuard),
+    /// The score of a change's risk.
+    Risk(risk::train::TrainRisk),
     /// The selection of tools.
     Select(selection::train::TrainSelect),
 }
@@ -46,6 +49,8 @@ enum Train {
 enum Eval {
     /// The guard against prompt injections.
     Guard(guard::eval::EvalGuard),
+    /// The score of a change's risk.
+    Risk(risk::eval::EvalRisk),
     /// The selection of tools.
     Selection(selection::eval::EvalSelection),
 }
@@ -62,8 +67,10 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Pack(pack) => pack::run(&pack),
         Command::Train(Train::Guard(args)) => guard::train::run(&args),
+        Command::Train(Train::Risk(args)) => risk::train::run(&args),
         Command::Train(Train::Select(args)) => selection::train::run(&args),
         Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
+        Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };
     match result {

@@ -139,6 +139,53 @@ pub enum Error {
     /// The records can't be read or written.
     #[error(transparent)]
     Records(#[from] proem_store::Error),
+    /// A change can't be assessed.
+    #[error("the change can't be assessed: {0}")]
+    Assessment(proem_risk::Error),
+    /// What git listed is no history.
+    #[error("the history of the repository can't be put together: {0}")]
+    History(proem_risk::Error),
+    /// A revision that names no commit.
+    #[error("there is no commit `{}`; `git log --oneline` lists the commits that there are", .revision.escape_debug())]
+    NoRevision {
+        /// The revision as given.
+        revision: String,
+    },
+    /// A revision that more than one commit fits.
+    #[error("more than one commit begins with `{}`; give more of its digits", .revision.escape_debug())]
+    AmbiguousRevision {
+        /// The revision as given.
+        revision: String,
+    },
+    /// Two commits without a common ancestor.
+    #[error(
+        "`{}` and `{}` have no common ancestor here; fetch more of the history, or name commits of one line",
+        .from.escape_debug(), .to.escape_debug()
+    )]
+    NoMergeBase {
+        /// The one revision.
+        from: String,
+        /// The other.
+        to: String,
+    },
+    /// A commit whose parent a shallow clone left out.
+    #[error("the parent of `{commit}` is not in this clone, so its change is unknown; run `git fetch --deepen=100`")]
+    MissingParent {
+        /// The commit.
+        commit: proem_risk::history::ObjectId,
+    },
+    /// A repository without a commit, where one is wanted.
+    #[error("the repository has no commits; commit something, or use `--worktree` for what is not committed")]
+    NoCommits,
+    /// A bare repository, where a work tree or an index is wanted.
+    #[error("`{}` is a bare repository, which has nothing uncommitted; name a commit", shown(.git_dir))]
+    BareRepository {
+        /// The repository.
+        git_dir: PathBuf,
+    },
+    /// The shipped score is damaged.
+    #[error("the shipped score can't be read: {0}")]
+    Score(proem_risk::score::Error),
     /// A recorded run can't be gone on with.
     #[error("run `{run}` can't be resumed: {why}")]
     NotResumable {

@@ -50,7 +50,16 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::TooMuchOutput { .. }
         | Error::GitAnswer { .. }
         | Error::Random(_)
+        | Error::NoCommits
         | Error::Seal => (error.to_string(), None),
+        Error::Assessment(_) | Error::Score(_) | Error::History(_) => {
+            ("the history can't be assessed".to_owned(), None)
+        }
+        Error::NoRevision { .. }
+        | Error::AmbiguousRevision { .. }
+        | Error::NoMergeBase { .. }
+        | Error::MissingParent { .. }
+        | Error::BareRepository { .. } => ("what was named is not there".to_owned(), None),
         Error::Records(_) | Error::NotResumable { .. } | Error::NotReplayable { .. } => {
             ("the records can't be used".to_owned(), None)
         }

@@ -6,28 +6,34 @@
 //! the filters of the repository's own configuration. The user's own configuration stays in
 //! force. `safe.directory` is never set: whom to trust is for the user to say.
 //!
+//! What would make history lie is switched off too: replacements, grafts and the commit graph, which is a
+//! copy of parents and dates that nobody checks. Objects themselves are taken as they are stored, as git
+//! takes them; `git fsck` is what checks those.
+//!
 //! The exit code is always looked at, output is capped, and every command has a deadline.
 
 mod discover;
-mod filters;
+pub(crate) mod filters;
 mod numstat;
 mod state;
-mod status;
+pub(crate) mod status;
 mod tracked;
 
 use std::{
     ffi::{OsStr, OsString},
+    ops::ControlFlow,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use proem_guard::Untrusted;
+use proem_risk::history::ObjectId;
 use proem_text::{Label, Source};
 
 use crate::{
     Environment, Error, Extent,
-    process::{self, Deadline, Failure, Finished},
+    process::{self, Deadline, Failure},
 };
 
 pub use discover::{Place, Repository, discover};
@@ -41,7 +47,8 @@ pub use tracked::tracked;
 /// `protocol.allow` alone would not do, a repository can allow a single protocol:
 /// `GIT_ALLOW_PROTOCOL` below is what no configuration outranks. Files above
 /// `core.bigFileThreshold` count as binary, so that no diff loads them.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 16] = [
+    "core.commitGraph=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
@@ -50,6 +57,7 @@ const SETTINGS: [&str; 14] = [
     "diff.autoRefreshIndex=false",
     "diff.renames=true",
     "diff.renameLimit=400",
+    "log.showRoot=true",
     "log.showSignature=false",
     "protocol.allow=never",
     "status.renames=true",
@@ -59,14 +67,19 @@ const SETTINGS: [&str; 14] = [
 ];
 
 /// Variables that every command gets.
-const VARIABLES: [(&str, &str); 6] = [
+const VARIABLES: [(&str, &str); 8] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LC_ALL", "C"),
 ];
+
+/// The most that one command may stream, in bytes: several times the log of the largest public histories.
+const STREAM: usize = 16 << 30;
 
 /// How much of what git said in an error is kept, in characters.
 const SAID: usize = 400;
@@ -96,30 +109,63 @@ fn is_executable(path: &Path) -> bool {
 
 /// Commands run in one folder, within one deadline.
 #[derive(Debug)]
-struct Session<'a> {
+pub(crate) struct Session<'a> {
     program: &'a GitProgram,
     folder: &'a Path,
     deadline: Deadline,
+    /// The most bytes of an answer that is held as a whole.
     cap: usize,
     /// Configuration by key, handed over in the environment: a key may hold any character there.
     overrides: Vec<(OsString, OsString)>,
+    /// The tree whose attributes hold, in place of those of the work tree; git 2.41 or later heeds it.
+    attributes: Option<&'static str>,
+}
+
+/// How long the ids of a repository are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdLength {
+    /// 20 bytes: SHA-1.
+    Short,
+    /// 32 bytes: SHA-256.
+    Long,
+}
+
+impl IdLength {
+    /// The length of an id.
+    pub(crate) fn of(id: &ObjectId) -> Self {
+        if id.as_bytes().len() > 20 { Self::Long } else { Self::Short }
+    }
+
+    /// The id of the empty tree, which every git knows.
+    pub(crate) const fn empty_tree(self) -> &'static str {
+        match self {
+            Self::Short => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Self::Long => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }
+    }
 }
 
 /// What a command answered, with an exit code that its caller accepts.
 #[derive(Debug)]
-struct Answer {
-    code: i32,
-    stdout: Vec<u8>,
-    extent: Extent,
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) extent: Extent,
 }
 
 impl<'a> Session<'a> {
-    const fn new(program: &'a GitProgram, folder: &'a Path, deadline: Deadline, cap: usize) -> Self {
-        Self { program, folder, deadline, cap, overrides: Vec::new() }
+    pub(crate) const fn new(program: &'a GitProgram, folder: &'a Path, deadline: Deadline, cap: usize) -> Self {
+        Self { program, folder, deadline, cap, overrides: Vec::new(), attributes: None }
+    }
+
+    /// It without the attributes of any file of the repository, which could call sources binary.
+    pub(crate) const fn without_attributes(mut self, ids: IdLength) -> Self {
+        self.attributes = Some(ids.empty_tree());
+        self
     }
 
     /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
-    fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
+    pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
         let name = args.first().copied().unwrap_or_default();
         let finished = process::run(&mut self.command(args), self.deadline, self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
@@ -128,12 +174,12 @@ impl<'a> Session<'a> {
             (Extent::Whole, Some(code)) if accepted.contains(&code) => {
                 Ok(Answer { code, stdout: finished.stdout, extent: Extent::Whole })
             }
-            _ => Err(self.refused(name, &finished)),
+            _ => Err(self.refused(name, &finished.stderr, finished.code)),
         }
     }
 
     /// Like [`Self::ask`], for answers that are of no use in part.
-    fn ask_whole(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
+    pub(crate) fn ask_whole(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
         let answer = self.ask(args, accepted)?;
         match answer.extent {
             Extent::Whole => Ok(answer),
@@ -143,6 +189,60 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Like [`Self::ask`], with arguments of the caller's behind `args`.
+    pub(crate) fn ask_about(&self, args: &[&'static str], more: &[&str], accepted: &[i32]) -> Result<Answer, Error> {
+        let name = args.first().copied().unwrap_or_default();
+        let mut command = self.command(args);
+        let finished = process::run(command.args(more), self.deadline, self.cap);
+        let finished = finished.map_err(|failure| self.explain(name, failure))?;
+        match (finished.extent, finished.code) {
+            (Extent::Cut, _) => Err(Error::TooMuchOutput { command: name, cap: self.cap }),
+            (Extent::Whole, Some(code)) if accepted.contains(&code) => {
+                Ok(Answer { code, stdout: finished.stdout, extent: Extent::Whole })
+            }
+            _ => Err(self.refused(name, &finished.stderr, finished.code)),
+        }
+    }
+
+    /// Runs a command with `input` and hands its output to `take` while it runs; any exit code but 0 is an
+    /// error, so that a part of an answer is never taken for the whole. An error of `take` ends the command.
+    pub(crate) fn stream(
+        &self,
+        args: &[&'static str],
+        more: &[&str],
+        input: Vec<u8>,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let name = args.first().copied().unwrap_or_default();
+        let (mut taken, mut trouble) = (0_usize, None);
+        let mut take = |piece: &[u8]| {
+            taken = taken.saturating_add(piece.len());
+            let result =
+                if taken > STREAM { Err(Error::TooMuchOutput { command: name, cap: STREAM }) } else { take(piece) };
+            trouble = result.err();
+            if trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut command = self.command(args);
+        let streamed = process::stream(command.args(more), input, self.deadline, &mut take);
+        let streamed = streamed.map_err(|failure| self.explain(name, failure))?;
+        match (trouble, streamed.extent, streamed.code) {
+            (Some(trouble), ..) => Err(trouble),
+            (None, Extent::Whole, Some(0)) => Ok(()),
+            (None, _, code) => Err(self.refused(name, &streamed.stderr, code)),
+        }
+    }
+
+    /// The whole answer of a command to `input`.
+    pub(crate) fn answer(&self, args: &[&'static str], more: &[&str], input: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let mut answer = Vec::new();
+        self.stream(args, more, input, &mut |piece| {
+            answer.extend_from_slice(piece);
+            let command = args.first().copied().unwrap_or_default();
+            if answer.len() > self.cap { Err(Error::TooMuchOutput { command, cap: self.cap }) } else { Ok(()) }
+        })?;
+        Ok(answer)
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program.path);
         command.current_dir(self.folder).env_clear().envs(self.program.environment.for_git()).envs(VARIABLES);
@@ -150,6 +250,7 @@ impl<'a> Session<'a> {
         for (n, (key, value)) in self.overrides.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{n}"), key).env(format!("GIT_CONFIG_VALUE_{n}"), value);
         }
+        command.envs(self.attributes.map(|tree| ("GIT_ATTR_SOURCE", tree)));
         command.args(["--no-optional-locks", "--no-pager"]);
         for setting in SETTINGS {
             command.args([OsStr::new("-c"), OsStr::new(setting)]);
@@ -165,14 +266,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn refused(&self, command: &'static str, finished: &Finished) -> Error {
-        let said = String::from_utf8_lossy(&finished.stderr);
+    fn refused(&self, command: &'static str, stderr: &[u8], code: Option<i32>) -> Error {
+        let said = String::from_utf8_lossy(stderr);
         if let Some(path) = dubious(&said) {
             return Error::DubiousOwnership { path };
         }
         let said = said.chars().take(SAID).collect();
         let label = Label::from_source(Source::named("git/error"));
-        Error::GitFailed { command, code: finished.code, said: Untrusted::new(said, label) }
+        Error::GitFailed { command, code, said: Untrusted::new(said, label) }
     }
 }
 
@@ -181,6 +282,16 @@ fn dubious(said: &str) -> Option<PathBuf> {
     let (_, rest) = said.split_once("detected dubious ownership in repository at '")?;
     let path = rest.split_once("'\n").map_or(rest, |(path, _)| path);
     Some(PathBuf::from(path))
+}
+
+impl Repository {
+    /// Where commands that read commits run: the root of the work tree, or the git folder of a bare one.
+    pub(crate) fn folder(&self) -> &Path {
+        match &self.place {
+            Place::WorkTree(root) => root,
+            Place::Bare => &self.common_dir,
+        }
+    }
 }
 
 /// The path that a command printed before its final newline.

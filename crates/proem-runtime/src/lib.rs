@@ -6,6 +6,8 @@
 //! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
 //! - [`driver`] performs what the steps of a run ask for.
 //! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
+//! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who
+//!   imports whom; [`risk`] assesses changes with them.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
@@ -15,6 +17,7 @@
 //! never run, and comes back as `Untrusted`.
 
 pub mod catalogue;
+pub mod change;
 pub mod driver;
 mod environment;
 mod error;
@@ -22,11 +25,14 @@ pub mod files;
 mod gaps;
 mod gather;
 pub mod git;
+pub mod history;
 mod process;
 pub mod readers;
 pub mod records;
 pub mod remote_embedder;
+pub mod risk;
 mod seal;
+pub mod structure;
 pub mod task_vectors;
 
 pub use environment::Environment;

@@ -7,15 +7,22 @@
 //! A process that the child started itself and that outlives it isn't waited for.
 
 use std::{
-    io::{self, Read},
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, Receiver, Sender},
+    io::{self, Read, Write},
+    ops::ControlFlow,
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, Sender, SyncSender},
     thread,
     time::{Duration, Instant},
 };
 
 /// How much of standard error is kept, in bytes; the rest is read and thrown away.
 const ERROR_BYTES: usize = 16 * 1024;
+
+/// How much of a stream is handed over at a time, in bytes.
+const PIECE: usize = 128 * 1024;
+
+/// How many pieces of a stream wait to be taken; a child that is further ahead waits too.
+const PIECES: usize = 8;
 
 /// How long to wait between two looks at a child that has closed its output but hasn't ended.
 const POLL: Duration = Duration::from_millis(1);
@@ -109,6 +116,94 @@ pub(crate) fn run(command: &mut Command, deadline: Deadline, cap: usize) -> Resu
     }
     let code = running.wait(deadline)?.code();
     Ok(Finished { code, stdout: stdout.unwrap_or_default(), extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
+}
+
+/// What a child whose output was streamed left behind.
+#[derive(Debug)]
+pub(crate) struct Streamed {
+    /// The exit code; `None` when a signal ended the child.
+    pub(crate) code: Option<i32>,
+    /// Whether all of its output was taken; if not, the child was killed and the code means nothing.
+    pub(crate) extent: Extent,
+    /// The beginning of its standard error.
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// Runs `command` with `input`, and hands its output to `take` in pieces while it runs, until `take` has
+/// enough, the child ends or the deadline passes.
+///
+/// A few pieces are held at most, so a child that writes faster than `take` works has to wait. Input that
+/// the child doesn't read is dropped when it ends.
+pub(crate) fn stream(
+    command: &mut Command,
+    input: Vec<u8>,
+    deadline: Deadline,
+    take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<Streamed, Failure> {
+    if deadline.left().is_none() {
+        return Err(Failure::TimedOut);
+    }
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut running = Running(child);
+    let receiver = pump(&mut running.0, input)?;
+    let (mut ended, mut stderr) = (false, None);
+    while !ended || stderr.is_none() {
+        let left = deadline.left().ok_or(Failure::TimedOut)?;
+        match receiver.recv_timeout(left) {
+            Ok(Pumped::Piece(piece)) => {
+                if take(&piece).is_break() {
+                    return Ok(Streamed { code: None, extent: Extent::Cut, stderr: Vec::new() });
+                }
+            }
+            Ok(Pumped::End(result)) => {
+                result?;
+                ended = true;
+            }
+            Ok(Pumped::Error(bytes)) => stderr = Some(bytes),
+            Err(_) => return Err(Failure::TimedOut),
+        }
+    }
+    let code = running.wait(deadline)?.code();
+    Ok(Streamed { code, extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
+}
+
+enum Pumped {
+    Piece(Vec<u8>),
+    End(io::Result<()>),
+    Error(Vec<u8>),
+}
+
+/// Moves what goes into and comes out of a child, each in a thread of its own.
+fn pump(child: &mut Child, input: Vec<u8>) -> io::Result<Receiver<Pumped>> {
+    let (sender, receiver) = mpsc::sync_channel(PIECES);
+    let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+    let mut stdout = child.stdout.take().ok_or_else(closed)?;
+    let stderr = child.stderr.take().ok_or_else(closed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A child that ends without having read all says by its exit code what that means.
+        thread::Builder::new().spawn(move || ChildStdin::write_all(&mut stdin, &input))?;
+    }
+    let for_output: SyncSender<Pumped> = sender.clone();
+    thread::Builder::new().spawn(move || {
+        let result = pieces(&mut stdout, &for_output);
+        let _ = for_output.send(Pumped::End(result));
+    })?;
+    thread::Builder::new().spawn(move || {
+        let _ = sender.send(Pumped::Error(read_discarding(stderr)));
+    })?;
+    Ok(receiver)
+}
+
+/// Sends all of `from`; ends early once nobody listens.
+fn pieces(from: &mut impl Read, to: &SyncSender<Pumped>) -> io::Result<()> {
+    loop {
+        let mut piece = Vec::with_capacity(PIECE);
+        let limit = u64::try_from(PIECE).unwrap_or(u64::MAX);
+        if from.by_ref().take(limit).read_to_end(&mut piece)? == 0 || to.send(Pumped::Piece(piece)).is_err() {
+            return Ok(());
+        }
+    }
 }
 
 /// A child that is killed and waited for when nobody is interested any more.
@@ -207,6 +302,41 @@ mod tests {
         let deadline = Deadline::after(Duration::from_millis(50));
         let closed = "exec >&- 2>&-; while :; do :; done";
         assert!(matches!(run(&mut shell(closed), deadline, 10), Err(Failure::TimedOut)));
+    }
+
+    fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, Streamed) {
+        let mut taken = 0;
+        let mut take = |piece: &[u8]| {
+            taken += piece.len();
+            if taken < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let streamed = stream(&mut shell(script), input.to_vec(), long(), &mut take).unwrap();
+        (taken, streamed)
+    }
+
+    #[test]
+    fn a_stream_is_taken_while_the_child_runs() {
+        let (taken, streamed_all) = streamed("head -c 3000000 /dev/zero; echo oh >&2; exit 4", b"", usize::MAX);
+        assert_eq!((taken, streamed_all.code, streamed_all.extent), (3_000_000, Some(4), Extent::Whole));
+        assert_eq!(streamed_all.stderr, b"oh\n");
+        let (taken, cut) = streamed("cat /dev/zero", b"", 1_000_000);
+        assert_eq!((taken >= 1_000_000, cut.extent), (true, Extent::Cut));
+    }
+
+    #[test]
+    fn input_and_output_may_both_be_larger_than_a_pipe() {
+        let input = vec![b'x'; 2_000_000];
+        let (taken, all) = streamed("cat", &input, usize::MAX);
+        assert_eq!((taken, all.code), (input.len(), Some(0)));
+        // A child that reads nothing ends all the same.
+        assert_eq!(streamed("exit 0", &input, usize::MAX).1.code, Some(0));
+    }
+
+    #[test]
+    fn a_stream_that_never_ends_is_killed_at_the_deadline() {
+        let deadline = Deadline::after(Duration::from_millis(50));
+        let result = stream(&mut shell("exec cat /dev/zero"), Vec::new(), deadline, &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(result, Err(Failure::TimedOut)));
     }
 
     #[test]

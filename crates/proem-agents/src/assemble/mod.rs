@@ -61,6 +61,15 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/_rules-plan.prompt",
         "assemble/task/_rules-act.prompt",
         "assemble/task/_rules-review.prompt",
+        "risk/decision/1.0.0.prompt",
+        "risk/decision/decision.cases.yaml",
+        "risk/decision/decision.schema.json",
+        "risk/feedback/1.0.0.prompt",
+        "risk/feedback/feedback.cases.yaml",
+        "risk/feedback/feedback.schema.json",
+        "risk/synthesis/1.0.0.prompt",
+        "risk/synthesis/synthesis.cases.yaml",
+        "risk/synthesis/synthesis.schema.json",
     ];
     let files = files.into_iter().map(|(path, text)| (path.to_owned(), PartialText::Template(text.to_owned())));
     BookLayer { origin: Origin::Embedded, files: files.collect() }

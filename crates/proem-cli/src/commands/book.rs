@@ -1,5 +1,7 @@
 //! `proem book`
 
+mod test;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,6 +27,7 @@ pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
         BookCommand::Lock(place) => lock(place),
         BookCommand::Check(place) => check_book(place),
+        BookCommand::Test(args) => test::run(args),
     }
 }
 

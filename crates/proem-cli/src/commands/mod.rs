@@ -10,6 +10,7 @@ mod explain;
 mod failures;
 mod init;
 mod reference;
+mod risk;
 mod run;
 mod runs;
 mod scan;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Catalogue(command) => catalogue::run(&command),
         Command::Cost(args) => cost::run(&args),
         Command::Failures(command) => failures::run(&command),
+        Command::Risk(args) => risk::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Runs(command) => runs::run(&command),
         Command::Scan(args) => scan::run(&args),

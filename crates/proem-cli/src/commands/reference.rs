@@ -19,6 +19,9 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
         ReferenceDocument::AssembleSchema => {
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }
+        ReferenceDocument::RiskSchema => {
+            format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::Report).to_value()))
+        }
         ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::Output).to_value())),
         ReferenceDocument::ScanSchema => format!("{}\n", json::pretty(&schema_for!(scan::output::Output).to_value())),
     })?;

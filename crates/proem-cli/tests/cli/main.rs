@@ -30,6 +30,7 @@ mod golden;
 mod guide;
 mod hostile;
 mod records;
+mod risk;
 mod run;
 mod scan;
 mod schema;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::book::{Book, LockState, Version};
+use super::cases::Cases;
 use super::file::Section;
 use super::loaded::{Prompt, missing_schema};
 use crate::error::{Error, ErrorKind};
@@ -65,6 +66,7 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
                     say(Severity::Error, text);
                 }
                 answer(&prompt, &mut say);
+                cases(book, &version.prompt, &prompt, &mut say);
                 volatile(&prompt, &mut say);
                 budget(&prompt, counter, &mut say);
                 system(&prompt, &mut say);
@@ -87,6 +89,19 @@ fn missing(book: &Book, version: &Version, say: &mut impl FnMut(Severity, String
         say(Severity::Error, missing_schema(&name));
     }
     Ok(())
+}
+
+/// The case file, if the prompt names one.
+fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+    let Some(file) = &prompt.file.strict.cases else { return };
+    match book.file(&format!("{name}/{file}")) {
+        None => say(Severity::Error, format!("proem.cases names `{file}`, which is not beside the file")),
+        Some((text, _)) => {
+            if let Err(error) = Cases::parse(text.as_str()) {
+                error.problems().iter().for_each(|problem| say(Severity::Error, format!("{file}: {problem}")));
+            }
+        }
+    }
 }
 
 /// The contract that the answer owes, and whether the fallback meets it.

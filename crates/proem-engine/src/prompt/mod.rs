@@ -2,6 +2,7 @@
 
 mod analyse;
 pub mod book;
+pub mod cases;
 pub mod check;
 pub mod compat;
 mod context;

@@ -24,7 +24,7 @@ const PROBE: &str = "proem.probe";
 ///
 /// [`Error::GitTooOld`] if git doesn't take configuration from the environment; what
 /// [`Session::ask`] reports. Without an answer nothing that may run a filter can be run.
-pub(super) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
+pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
     session.overrides = vec![(OsString::from(PROBE), OsString::from("1"))];
     let listing = session.ask_whole(&["config", "--list", "-z", "--show-scope", "--includes"], &[0, 129])?;
     if listing.code != 0 {

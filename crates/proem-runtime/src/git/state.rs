@@ -50,10 +50,7 @@ pub struct State {
 ///
 /// Whatever kept git from saying what HEAD is. What is missing of the rest is a gap.
 pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<State, Error> {
-    let folder = match &repository.place {
-        Place::WorkTree(root) => root,
-        Place::Bare => &repository.common_dir,
-    };
+    let folder = repository.folder();
     let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
     let mut git_state = Git { head, commit, upstream: None, work_tree: None };
     let mut gaps = Vec::new();

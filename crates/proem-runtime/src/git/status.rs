@@ -129,19 +129,19 @@ fn nth_field(fields: &[u8], count: usize) -> Option<&[u8]> {
 }
 
 /// A field that ends in NUL, and what follows it.
-pub(super) fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     split(bytes, 0)
 }
 
 /// What comes before and after the first `separator`.
-pub(super) fn split(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|&byte| byte == separator)?;
     let (before, after) = bytes.split_at_checked(at)?;
     Some((before, after.get(1..)?))
 }
 
 /// A number in decimal digits; more than a `u64` holds is none.
-pub(super) fn number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }

@@ -1,0 +1,393 @@
+//! The evidence of a change within a token budget, in four levels of detail.
+//!
+//! - What changes: files, languages, lines.
+//! - One line for each signal that is not LOW, the weightiest first; LOW is counted.
+//! - Details of what is HIGH, and what no rule speaks of for the riskiest files.
+//! - The files around a file, once that was asked for.
+//!
+//! Invariants: the lines hold our words and numbers only, every name from outside is an alias
+//! ([`Aliases`]); what the aliases stand for is a list of its own, for a section that is contained;
+//! no content of a file is in here, and of a message only the first line; what is not shown is counted.
+
+mod alias;
+mod words;
+
+pub use self::alias::Aliases;
+
+use proem_risk::assess::{Assessment, FileAssessment, Partner};
+use proem_risk::level::Level;
+use proem_risk::metric::{Metric, Name, Piece, Sentence, Signal};
+use proem_risk::path::{Role, Sensitive};
+use serde::{Deserialize, Serialize};
+
+use self::alias::Writer;
+use self::words::{count, decimal, measured, named};
+use super::investigation::{Hop, Neighbours};
+
+/// The most files that are described one by one.
+const MAX_FILES: usize = 10;
+
+/// The most signals that have a line of their own.
+const MAX_ITEMS: usize = 24;
+
+/// The most missing partners that have a line of their own.
+const MAX_PARTNERS: usize = 3;
+
+/// The most gaps that have a line of their own.
+const MAX_GAPS: usize = 4;
+
+/// The most names that the details of one signal give, incidents of the best band aside.
+const MAX_DETAILS: usize = 5;
+
+/// How many incidents of the middle band are shown.
+const MIDDLE_INCIDENTS: usize = 3;
+
+/// How many files get a line of what no rule speaks of.
+const MAX_BESIDE: usize = 3;
+
+/// What no rule speaks of and yet helps to judge.
+const BESIDE: [Name; 5] =
+    [Name::PriorFixes, Name::PriorReverts, Name::MinorContributors, Name::OwnerShare, Name::RecentCommits];
+
+/// What is known at a point of an investigation.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'k> {
+    /// The assessment so far.
+    pub assessment: &'k Assessment,
+    /// The hops so far, each with what came of it.
+    pub hops: &'k [(Hop, Sentence)],
+    /// What was found around files, by their place in the change.
+    pub neighbours: &'k [(u32, Neighbours)],
+    /// Changed files that are spoken of besides, whose aliases are explained too.
+    pub named: &'k [u32],
+}
+
+/// Evidence as a prompt shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// Numbered pieces, weightiest first: HIGH, MEDIUM, what no rule speaks of, LOW, UNKNOWN.
+    pub items: Vec<Item>,
+    /// What changes.
+    pub change: Vec<String>,
+    /// What is counted and not shown, and what could not be known.
+    pub left_out: Vec<String>,
+    /// More about pieces that are HIGH, by their number.
+    pub details: Vec<String>,
+    /// The files around files.
+    pub neighbours: Vec<String>,
+    /// The hops.
+    pub chain: Vec<String>,
+    /// What each alias in all this stands for. From outside.
+    pub names: Vec<String>,
+    /// Why hops were chosen, in a model's words. From outside.
+    pub reasons: Vec<String>,
+}
+
+/// A numbered piece of evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What it can be cited by.
+    pub given: Given,
+    /// It in our words, names as aliases.
+    pub line: String,
+}
+
+/// What a citation is held against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// Its number, from 1; it is cited as `E1`.
+    pub number: u32,
+    /// What the rules make of it.
+    pub signal: Signal,
+    /// What it is about, such as `coupling of src/auth.py`.
+    pub title: Sentence,
+}
+
+impl Item {
+    /// How its line begins, in every prompt.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        format!("E{} ", self.given.number)
+    }
+}
+
+/// Whether a file's signals decide anything: tests, generated, foreign and lock files, pictures and
+/// documentation have none that do.
+#[must_use]
+pub const fn is_judged(file: &FileAssessment) -> bool {
+    matches!(file.class.role, Role::Code | Role::Configuration)
+}
+
+/// How many pieces of evidence are HIGH: metrics of judged files, and the score.
+#[must_use]
+pub fn high(assessment: &Assessment) -> usize {
+    let is_high = |metric: &&Metric| metric.signal == Signal::High;
+    let files = assessment.files.iter().filter(|file| is_judged(file));
+    let metrics = files.flat_map(|file| &file.metrics).filter(is_high).count();
+    metrics.saturating_add(usize::from(assessment.score.signal == Signal::High))
+}
+
+/// Puts what is known into lines. `aliases` grows by names that were not met before, so that each keeps
+/// its alias over a whole investigation.
+#[must_use]
+pub fn gather(known: Known<'_>, aliases: &mut Aliases) -> Evidence {
+    let mut writer = aliases.writer();
+    known.named.iter().for_each(|file| _ = writer.changed(*file));
+    let mut left_out = Vec::new();
+    let change = change(known.assessment, &mut writer);
+    let found = found(known.assessment, &mut left_out);
+    let mut items = Vec::new();
+    let mut details = Vec::new();
+    for (number, piece) in (1_u32..).zip(&found) {
+        let given = Given { number, signal: piece.signal(), title: piece.title() };
+        items.push(Item { line: format!("E{number} {}", piece.line(&mut writer)), given });
+        details.extend(piece.details(&mut writer).map(|details| format!("E{number}: {details}")));
+    }
+    details.extend(beside(known.assessment, &mut writer));
+    gaps(known.assessment, &mut left_out);
+    let neighbours = known.neighbours.iter().map(|(file, found)| around(*file, found, &mut writer)).collect();
+    let chain = known.hops.iter().map(|(hop, came)| hop_line(hop, came, &mut writer)).collect();
+    let reasons = known.hops.iter().filter(|(hop, _)| !hop.reasoning.is_empty());
+    let reasons = reasons.map(|(hop, _)| format!("hop {}: {}", hop.hop, words::one_line(&hop.reasoning))).collect();
+    Evidence { items, change, left_out, details, neighbours, chain, names: writer.names(), reasons }
+}
+
+/// A piece of evidence before it has a number.
+#[derive(Debug)]
+enum Found<'a> {
+    Score(&'a Assessment),
+    Metric(&'a FileAssessment, &'a Metric),
+    Sensitive(&'a FileAssessment, Sensitive),
+    Partner(&'a Partner),
+}
+
+impl Found<'_> {
+    const fn signal(&self) -> Signal {
+        match self {
+            Self::Score(assessment) => assessment.score.signal,
+            Self::Metric(_, metric) => metric.signal,
+            // The rules put the change at MEDIUM at least for it.
+            Self::Sensitive(..) => Signal::Medium,
+            Self::Partner(..) => Signal::None,
+        }
+    }
+
+    /// Its place among the pieces: the weightiest first.
+    const fn weight(&self) -> u8 {
+        match self.signal() {
+            Signal::High => 0,
+            Signal::Medium => 1,
+            Signal::None => 2,
+            Signal::Low => 3,
+            Signal::Unknown => 4,
+        }
+    }
+
+    fn title(&self) -> Sentence {
+        let of = |what: String, path: &str| Sentence::ours(what).then(Piece::Path(path.to_owned()));
+        match self {
+            Self::Score(_) => Sentence::ours("the score of the change"),
+            Self::Metric(file, metric) => of(format!("{} of ", metric.name.as_str()), &file.path),
+            Self::Sensitive(file, _) => of("what ".to_owned(), &file.path).and(" is for"),
+            Self::Partner(partner) => of("the missing partner ".to_owned(), &partner.path),
+        }
+    }
+
+    fn line(&self, writer: &mut Writer<'_>) -> String {
+        let signal = self.signal().as_str();
+        match self {
+            Self::Score(assessment) => format!("{signal} score of the change: {}", words::score(&assessment.score)),
+            Self::Metric(file, metric) => {
+                let name = metric.name.as_str();
+                let head = format!("{signal} {name} of {}", writer.changed(file.index));
+                let sentence = writer.sentence(&metric.evidence);
+                match metric.signal {
+                    Signal::Unknown => format!("{head}: {sentence}"),
+                    Signal::High => format!("{head}: {}{}; {sentence}", measured(metric), words::place(metric)),
+                    _ => format!("{head}: {}", measured(metric)),
+                }
+            }
+            Self::Sensitive(file, sensitive) => {
+                let why = match sensitive {
+                    Sensitive::Security => "security",
+                    Sensitive::Production => "production",
+                };
+                format!("{signal} {} is sensitive: {why}", writer.changed(file.index))
+            }
+            Self::Partner(partner) => {
+                let (missing, of) = (writer.path(&partner.path), writer.changed(partner.of));
+                let imported = match partner.imported {
+                    Some(true) => ", and an import connects them",
+                    Some(false) => ", and no import explains it",
+                    None => "",
+                };
+                let (together, all) = (partner.together.numerator, partner.together.denominator);
+                format!("missing: {missing} changed with {of} in {together} of {all} commits{imported}")
+            }
+        }
+    }
+
+    /// The third level: names behind what is HIGH, and behind incidents of the middle band.
+    fn details(&self, writer: &mut Writer<'_>) -> Option<String> {
+        let metric = match self {
+            Self::Metric(_, metric) => metric,
+            Self::Score(assessment) if assessment.score.signal >= Signal::Medium => {
+                return words::raised_by(&assessment.score);
+            }
+            Self::Score(_) | Self::Sensitive(..) | Self::Partner(..) => return None,
+        };
+        let most = match (metric.signal, metric.name) {
+            (Signal::High, Name::IncidentSimilarity) => usize::MAX,
+            (Signal::High, _) => MAX_DETAILS,
+            (Signal::Medium, Name::IncidentSimilarity) => MIDDLE_INCIDENTS,
+            _ => return None,
+        };
+        let mut shown: Vec<String> =
+            metric.details.iter().take(most).map(|sentence| writer.sentence(sentence)).collect();
+        let more = metric.details.len().saturating_sub(shown.len());
+        if more > 0 {
+            shown.push(format!("and {more} more"));
+        }
+        (!shown.is_empty()).then(|| shown.join("; "))
+    }
+}
+
+/// All pieces that get a number; what gets none is counted in `left_out`.
+fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Found<'a>> {
+    let mut found = vec![Found::Score(assessment)];
+    let (mut low, mut unjudged) = (0_usize, 0_usize);
+    for file in &assessment.files {
+        if !is_judged(file) {
+            unjudged = unjudged.saturating_add(1);
+            continue;
+        }
+        found.extend(file.class.sensitive.map(|sensitive| Found::Sensitive(file, sensitive)));
+        for metric in file.metrics.iter().filter(|metric| metric.name.tier().is_some()) {
+            match metric.signal {
+                Signal::Low => low = low.saturating_add(1),
+                Signal::None => {}
+                _ => found.push(Found::Metric(file, metric)),
+            }
+        }
+    }
+    found.extend(assessment.partners.iter().take(MAX_PARTNERS).map(Found::Partner));
+    // The files stand in the order of their risk, and a stable sort keeps it.
+    found.sort_by_key(Found::weight);
+    if low > 0 {
+        left_out.push(format!("{} LOW", count(low, "further metric is", "further metrics are")));
+    }
+    let partners = assessment.partners.len().saturating_sub(MAX_PARTNERS);
+    if partners > 0 {
+        left_out.push(format!("{} missing", count(partners, "further usual partner is", "further usual partners are")));
+    }
+    if unjudged > 0 {
+        let files = count(unjudged, "file is", "files are");
+        left_out.push(format!("{files} tests, documentation, generated or foreign, and not judged"));
+    }
+    let more = found.split_off(found.len().min(MAX_ITEMS));
+    if !more.is_empty() {
+        let of = |signal: Signal| more.iter().filter(|found| found.signal() == signal).count();
+        let parts = [Signal::High, Signal::Medium, Signal::Unknown].map(|signal| (of(signal), signal.as_str()));
+        let parts: Vec<String> =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, signal)| format!("{n} {signal}")).collect();
+        let among = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+        left_out.push(format!("{} not shown{among}", count(more.len(), "further signal is", "further signals are")));
+    }
+    found
+}
+
+/// What no rule speaks of, for the files that are not LOW.
+fn beside(assessment: &Assessment, writer: &mut Writer<'_>) -> Vec<String> {
+    let files = assessment.files.iter().filter(|file| is_judged(file) && file.level > Level::Low);
+    let lines = files.take(MAX_BESIDE).filter_map(|file| {
+        let metrics = file.metrics.iter().filter(|metric| BESIDE.contains(&metric.name) && metric.value.is_some());
+        let metrics: Vec<String> =
+            metrics.map(|metric| format!("{} {}", metric.name.in_words(), measured(metric))).collect();
+        (!metrics.is_empty()).then(|| format!("{} besides: {}", writer.changed(file.index), metrics.join(", ")))
+    });
+    lines.collect()
+}
+
+fn gaps(assessment: &Assessment, left_out: &mut Vec<String>) {
+    left_out.extend(assessment.gaps.iter().take(MAX_GAPS).map(|gap| format!("unknown: {}", words::one_line(gap))));
+    let more = assessment.gaps.len().saturating_sub(MAX_GAPS);
+    if more > 0 {
+        left_out.push(format!("unknown: {}", count(more, "thing more", "things more")));
+    }
+}
+
+/// The first level: the change and its files.
+fn change(assessment: &Assessment, writer: &mut Writer<'_>) -> Vec<String> {
+    let of = |name: Name| {
+        let metric = assessment.metrics.iter().find(|metric| metric.name == name);
+        metric.and_then(|metric| metric.value)
+    };
+    let files = count(assessment.files.len(), "file", "files");
+    let lines = |name: Name, what: &str| match of(name) {
+        Some(value) => format!("{} lines {what}", decimal(value)),
+        None => format!("an unknown number of lines {what}"),
+    };
+    let (added, removed) = (lines(Name::LinesAdded, "added"), lines(Name::LinesDeleted, "removed"));
+    let mut all = vec![format!("{files}, {added}, {removed}; {} by the rules so far", assessment.level.as_str())];
+    for file in assessment.files.iter().take(MAX_FILES) {
+        let mut what = vec![words::status(file.status).to_owned()];
+        what.push(file.class.language.as_ref().map_or("of unknown language", |language| &language.0).to_owned());
+        what.push(file.lines.map_or("of unknown length".to_owned(), |lines| format!("{lines} lines")));
+        what.extend(words::role(file.class.role).map(str::to_owned));
+        what.extend(file.class.framework.as_ref().map(|name| format!("coupled by design ({})", name.0)));
+        all.push(format!("{}: {}", writer.changed(file.index), what.join(", ")));
+    }
+    let more = assessment.files.len().saturating_sub(MAX_FILES);
+    if more > 0 {
+        all.push(count(more, "further file, less risky by the rules", "further files, less risky by the rules"));
+    }
+    all
+}
+
+/// The fourth level: what lies around a file.
+fn around(file: u32, found: &Neighbours, writer: &mut Writer<'_>) -> String {
+    let of = writer.changed(file);
+    let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
+    let names: Vec<String> = found.names.iter().take(Neighbours::MAX_NAMES).map(|path| writer.path(path)).collect();
+    let nearest = if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) };
+    let (direct, transitive) = (found.direct, found.transitive);
+    format!("{of}: imported by {direct} files, and those by {transitive} more{far}{nearest}")
+}
+
+fn hop_line(hop: &Hop, came: &Sentence, writer: &mut Writer<'_>) -> String {
+    let metric = hop.metric.as_ref().map_or(String::new(), |metric| format!(" {metric}"));
+    let file = hop.file.map_or(String::new(), |file| format!(" of {}", writer.changed(file)));
+    let came = writer.sentence(came);
+    format!("hop {}: {}{metric}{file}: {came}", hop.hop, hop.action.as_str())
+}
+
+/// What a measurement brought, for the chain of evidence.
+#[must_use]
+pub fn came_of(metric: &Metric) -> Sentence {
+    let head = match metric.signal {
+        Signal::Unknown => format!("{}, ", metric.signal.as_str()),
+        signal => format!("{} ({}), ", signal.as_str(), measured(metric)),
+    };
+    let mut sentence = Sentence::ours(head);
+    sentence.0.extend(metric.evidence.0.iter().cloned());
+    sentence
+}
+
+/// What a look at the neighbours brought.
+#[must_use]
+pub fn came_around(found: &Neighbours) -> Sentence {
+    let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
+    Sentence::ours(format!("{} direct and {} transitive importers{far}", found.direct, found.transitive))
+}
+
+/// The first line of a message, on which nothing else can stand.
+#[must_use]
+pub fn first_line(message: &str) -> String {
+    words::one_line(message.lines().next().unwrap_or_default())
+}
+
+/// A sentence with its names in it: for a report, never for a prompt.
+#[must_use]
+pub fn plain(sentence: &Sentence) -> String {
+    sentence.0.iter().map(|piece| named(piece).to_owned()).collect()
+}

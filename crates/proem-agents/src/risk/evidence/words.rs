@@ -1,0 +1,117 @@
+//! Values in words.
+
+use proem_risk::assess::ScoreOf;
+use proem_risk::change::Status;
+use proem_risk::metric::{Between, Metric, Piece, Unit};
+use proem_risk::path::Role;
+
+/// The most characters of a name or a reason.
+const MAX_CHARS: usize = 300;
+
+/// A text on one line: what would end the line or be unseen is written out, and what is too long is cut.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n >= MAX_CHARS {
+            line.push('…');
+            break;
+        }
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A number with at most two decimals.
+pub(super) fn decimal(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A measured value with its unit and, if it is a share, its counts.
+pub(super) fn measured(metric: &Metric) -> String {
+    let Some(value) = metric.value else { return "no value".to_owned() };
+    let number = decimal(value);
+    let of = metric.of.map_or(String::new(), |of| format!(" ({} of {})", of.numerator, of.denominator));
+    let (one, many) = match metric.unit {
+        Unit::Share | Unit::Ratio | Unit::Flag => return format!("{number}{of}"),
+        Unit::Percentile => return format!("more than {number} % of random past commits"),
+        Unit::Files => ("file", "files"),
+        Unit::Days => ("day", "days"),
+        Unit::Lines => ("line", "lines"),
+        Unit::Commits => ("commit", "commits"),
+        Unit::Calls => ("call", "calls"),
+        Unit::Persons => ("person", "persons"),
+        Unit::Count => return number,
+    };
+    format!("{number} {}{of}", if number == "1" { one } else { many })
+}
+
+/// How sure a value is and where it stands in the repository, in brackets.
+pub(super) fn place(metric: &Metric) -> String {
+    let rank = metric.rank.map(|rank| format!("above {} % of {}", decimal(rank.percentile), rank.among));
+    let parts: Vec<String> = metric.between.map(span).into_iter().chain(rank).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// Where a value would be found in 95 of 100 repetitions.
+pub(super) fn span(between: Between) -> String {
+    format!("95 % between {} and {}", decimal(between.low), decimal(between.high))
+}
+
+/// A score's place.
+pub(super) fn score(score: &ScoreOf) -> String {
+    let Some(rank) = score.rank else { return "it could not be placed among past commits".to_owned() };
+    let between = score.between.map_or(String::new(), |between| format!(" ({})", span(between)));
+    format!("above {} % of {} past commits{between}", decimal(rank.percentile), rank.among)
+}
+
+/// The metrics that raise a score most, at most three.
+pub(super) fn raised_by(score: &ScoreOf) -> Option<String> {
+    let scored = score.scored.as_ref()?;
+    let mut raising: Vec<_> = scored.contributions.iter().filter(|part| part.log_odds > 0.0).collect();
+    raising.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
+    let names: Vec<&str> = raising.iter().take(3).map(|part| part.feature.in_words()).collect();
+    (!names.is_empty()).then(|| format!("raised most by {}", names.join(", ")))
+}
+
+/// What a file is for, where it is not just code.
+pub(super) const fn role(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Code => None,
+        Role::Test => Some("a test"),
+        Role::Documentation => Some("documentation"),
+        Role::Configuration => Some("configuration"),
+        Role::Generated => Some("generated"),
+        Role::Vendored => Some("foreign"),
+        Role::Lock => Some("a lock file"),
+        Role::Asset => Some("a picture or the like"),
+    }
+}
+
+/// How a file changed.
+pub(super) const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Added => "new",
+        Status::Modified => "modified",
+        Status::Deleted => "deleted",
+        Status::Renamed => "renamed",
+        Status::TypeChanged => "of another kind",
+    }
+}
+
+/// A piece with the name that it holds.
+pub(super) fn named(piece: &Piece) -> &str {
+    match piece {
+        Piece::Ours(text) | Piece::Path(text) | Piece::Person(text) => text,
+        Piece::Message(text) => text.lines().next().unwrap_or_default(),
+    }
+}

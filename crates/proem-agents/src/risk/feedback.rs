@@ -1,0 +1,23 @@
+//! What people say of assessments, counted, and what follows for the thresholds.
+//!
+//! Invariants: only what a person said counts, each run once; a threshold is suggested only from at least
+//! [`FEWEST`] verdicts on its metric, only towards fewer alarms, and never beyond a value that was seen;
+//! nothing here changes a threshold: [`applied`] says what a person would take over. A model may explain
+//! suggestions and choose among them ([`Heard`]); it can make none.
+//!
+//! Reasons are people's words and from outside: they are counted and shown, and never instruct.
+
+mod asked;
+mod meter;
+mod suggest;
+mod tally;
+mod verdict;
+
+pub use self::asked::{Chosen, Heard, Pattern, inputs};
+pub use self::meter::Meter;
+pub use self::suggest::{FEWEST, Suggestion, applied, suggest};
+pub use self::tally::{MetricTally, ReasonTally, Tally, tally};
+pub use self::verdict::{Said, SignalAt, Verdict, note, read_note, read_signals, signals};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What a model is asked about feedback, and what of its answer counts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::{Meter, Suggestion, Tally};
+
+/// The inputs of the prompt `risk/feedback`: counts and numbered suggestions in our words, reasons in
+/// people's.
+#[must_use]
+pub fn inputs(period: &str, tally: &Tally, suggestions: &[Suggestion]) -> Json {
+    let counts: Vec<String> = tally
+        .metrics
+        .iter()
+        .filter(|metric| metric.n > 0)
+        .map(|metric| {
+            format!(
+                "{}: HIGH was a false alarm in {} of {} cases",
+                metric.metric.as_str(),
+                metric.false_positives,
+                metric.n
+            )
+        })
+        .collect();
+    let suggested: Vec<String> = suggestions.iter().enumerate().map(|(index, one)| line(index, one)).collect();
+    let mut reasons: Vec<String> =
+        tally.reasons.iter().map(|reason| format!("{} × {}", reason.count, reason.reason)).collect();
+    if tally.other_reasons > 0 {
+        reasons.push(format!("{} × others", tally.other_reasons));
+    }
+    json!({ "period": period, "counts": counts, "suggestions": suggested, "reasons": reasons })
+}
+
+/// A suggestion on one line, with its number: `S1`.
+fn line(index: usize, suggestion: &Suggestion) -> String {
+    format!(
+        "S{}: {} HIGH at {} instead of {}: {}",
+        index.saturating_add(1),
+        suggestion.metric.as_str(),
+        suggestion.to.second,
+        suggestion.from.second,
+        suggestion.because
+    )
+}
+
+/// What counts of a model's answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Heard {
+    /// What complaints have in common, in the model's words. From outside.
+    pub patterns: Vec<Pattern>,
+    /// The suggestions that it would take, once each.
+    pub chosen: Vec<Chosen>,
+    /// The whole, in the model's words. From outside.
+    pub reasoning: String,
+    /// What of the answer doesn't count, in our words.
+    pub notes: Vec<String>,
+}
+
+/// What complaints have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pattern {
+    /// The metric that it concerns.
+    pub metric: Option<Meter>,
+    /// In the model's words. From outside.
+    pub text: String,
+}
+
+/// A suggestion that a model would take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Chosen {
+    /// Its metric.
+    pub metric: Meter,
+    /// Why, in the model's words. From outside.
+    pub because: String,
+}
+
+/// The answer as its schema has it.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    patterns: Vec<PatternIn>,
+    adjustments: Vec<Adjustment>,
+    reasoning: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct PatternIn {
+    metric: Option<String>,
+    text: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Adjustment {
+    suggestion: String,
+    because: String,
+}
+
+impl Heard {
+    /// Reads an answer that met the prompt's schema. A suggestion that was not made, or is named twice,
+    /// doesn't count; no threshold of the model's own can be in it.
+    ///
+    /// # Errors
+    ///
+    /// If it didn't meet the schema.
+    pub fn read(answer: &Json, suggestions: &[Suggestion]) -> Result<Self, serde_json::Error> {
+        let answer = Answer::deserialize(answer)?;
+        let pattern = |pattern: PatternIn| Pattern {
+            metric: pattern.metric.as_deref().and_then(Meter::parse),
+            text: pattern.text,
+        };
+        let mut heard = Self {
+            patterns: answer.patterns.into_iter().map(pattern).collect(),
+            reasoning: answer.reasoning,
+            ..Self::default()
+        };
+        for Adjustment { suggestion, because } in answer.adjustments {
+            let number = suggestion.strip_prefix('S').and_then(|number| number.parse::<usize>().ok());
+            let made = number.and_then(|number| suggestions.get(number.checked_sub(1)?));
+            match made {
+                None => heard.notes.push("the model named a suggestion that was not made; it doesn't count".to_owned()),
+                Some(made) if heard.chosen.iter().any(|chosen| chosen.metric == made.metric) => {}
+                Some(made) => heard.chosen.push(Chosen { metric: made.metric, because }),
+            }
+        }
+        Ok(heard)
+    }
+}

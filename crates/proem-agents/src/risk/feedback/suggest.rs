@@ -1,0 +1,133 @@
+//! Thresholds that would have called fewer false alarms.
+
+use proem_risk::level::{Steps, Thresholds};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Meter, Said, Tally};
+use crate::risk::report::FractionOut;
+
+/// The fewest verdicts on a metric from which a threshold is suggested.
+pub const FEWEST: u64 = 30;
+/// The fewest alarms among them that were right: without any, nothing says what a threshold would miss.
+const FEWEST_CAUGHT: usize = 5;
+/// The share of alarms that were right which a suggestion keeps at least.
+const KEEP: f64 = 0.95;
+/// The share of false alarms that a suggestion removes at least.
+const REMOVE: f64 = 0.2;
+
+/// A threshold that would have called fewer false alarms.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Suggestion {
+    /// Of which metric.
+    pub metric: Meter,
+    /// The thresholds that it was judged by.
+    pub from: StepsOut,
+    /// The suggested ones.
+    pub to: StepsOut,
+    /// The false alarms that they would not have called.
+    pub removed: FractionOut,
+    /// The right ones that they would have called still.
+    pub kept: FractionOut,
+    /// Why, in our words.
+    pub because: String,
+}
+
+/// Two thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StepsOut {
+    /// Between LOW and MEDIUM.
+    pub first: f64,
+    /// Between MEDIUM and HIGH.
+    pub second: f64,
+}
+
+impl From<Steps> for StepsOut {
+    fn from(steps: Steps) -> Self {
+        Self { first: steps.first, second: steps.second }
+    }
+}
+
+impl From<StepsOut> for Steps {
+    fn from(steps: StepsOut) -> Self {
+        Self { first: steps.first, second: steps.second }
+    }
+}
+
+/// Suggests thresholds, at most one for each metric.
+///
+/// From the values that were judged, the second threshold is the one that removes most false alarms while
+/// it keeps at least 95 % of the right ones; among equals the nearest to the present one. There is no
+/// suggestion from fewer than [`FEWEST`] judged values, fewer than five right alarms, or one that would
+/// remove less than a fifth of the false ones.
+#[must_use]
+pub fn suggest(tally: &Tally, thresholds: &Thresholds) -> Vec<Suggestion> {
+    let of = |(meter, values): (&Meter, &Vec<(f64, Said)>)| suggestion(*meter, values, meter.steps(thresholds));
+    tally.values.iter().filter_map(of).collect()
+}
+
+/// What a threshold would have called.
+#[derive(Debug, Clone, Copy)]
+struct Effect {
+    second: f64,
+    removed: usize,
+    kept: usize,
+}
+
+fn suggestion(meter: Meter, values: &[(f64, Said)], from: Steps) -> Option<Suggestion> {
+    // What the present thresholds would not call HIGH says nothing about them.
+    let values: Vec<(f64, Said)> =
+        values.iter().copied().filter(|(value, _)| meter.is_high(*value, from.second)).collect();
+    let number = |said: Said| values.iter().filter(|(_, known)| *known == said).count();
+    let (false_positives, caught) = (number(Said::FalsePositive), number(Said::Caught));
+    if u64::try_from(values.len()).unwrap_or(u64::MAX) < FEWEST || caught < FEWEST_CAUGHT {
+        return None;
+    }
+    let best = values
+        .iter()
+        .map(|(value, _)| effect(meter, &values, *value))
+        .filter(|effect| share(effect.kept, caught) >= KEEP && share(effect.removed, false_positives) >= REMOVE)
+        .max_by(|a, b| {
+            let nearer = || (b.second - from.second).abs().total_cmp(&(a.second - from.second).abs());
+            a.removed.cmp(&b.removed).then_with(nearer)
+        })?;
+    let (removed, kept) = (fraction(best.removed, false_positives), fraction(best.kept, caught));
+    let because = format!(
+        "it would have called {} of {} false alarms not HIGH, and {} of {} right ones still (n = {})",
+        best.removed,
+        false_positives,
+        best.kept,
+        caught,
+        values.len()
+    );
+    let to = StepsOut { first: from.first, second: best.second };
+    Some(Suggestion { metric: meter, from: from.into(), to, removed, kept, because })
+}
+
+fn effect(meter: Meter, values: &[(f64, Said)], second: f64) -> Effect {
+    let called =
+        |said: Said| values.iter().filter(|(value, known)| *known == said && meter.is_high(*value, second)).count();
+    let false_positives = values.iter().filter(|(_, said)| *said == Said::FalsePositive).count();
+    let removed = false_positives.saturating_sub(called(Said::FalsePositive));
+    Effect { second, removed, kept: called(Said::Caught) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of verdicts are far below 2⁵³")]
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn fraction(part: usize, whole: usize) -> FractionOut {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    FractionOut { numerator: count(part), denominator: count(whole) }
+}
+
+/// The thresholds with suggestions taken over.
+#[must_use]
+pub fn applied(thresholds: &Thresholds, suggestions: &[Suggestion]) -> Thresholds {
+    let mut new = thresholds.clone();
+    for suggestion in suggestions {
+        *suggestion.metric.steps_mut(&mut new) = suggestion.to.into();
+    }
+    new
+}

@@ -1,0 +1,169 @@
+//! Verdicts, counted by metric and reason.
+
+use std::collections::BTreeMap;
+
+use proem_risk::metric::Signal;
+use proem_score::interval::{Z95, wilson};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::meter::Direction;
+use super::{Meter, Said, SignalAt, Verdict};
+use crate::risk::report::IntervalOut;
+
+/// The most characters of a reason that count.
+const REASON: usize = 120;
+/// The most reasons that are told for all metrics together.
+const REASONS: usize = 10;
+/// The most reasons that are told for one metric.
+const REASONS_OF_METRIC: usize = 3;
+
+/// What was said over a period.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Tally {
+    /// Runs that somebody said something of; the last verdict of a run counts.
+    pub runs: u64,
+    /// Those that were said to be false alarms.
+    pub false_positives: u64,
+    /// Those that were said to be right.
+    pub caught: u64,
+    /// Each metric.
+    pub metrics: Vec<MetricTally>,
+    /// Why alarms were called false, the most frequent reason first.
+    pub reasons: Vec<ReasonTally>,
+    /// How many other reasons were given.
+    pub other_reasons: u64,
+    #[serde(skip)]
+    pub(super) values: BTreeMap<Meter, Vec<(f64, Said)>>,
+}
+
+/// What was said of one metric.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MetricTally {
+    /// Which.
+    pub metric: Meter,
+    /// Judged runs in which it was HIGH.
+    pub n: u64,
+    /// Those of them that were said to be false alarms.
+    pub false_positives: u64,
+    /// Their share; null without any.
+    pub rate: Option<f64>,
+    /// Where that share would be found in 95 of 100 repetitions (Wilson 1927); null without any.
+    pub interval: Option<IntervalOut>,
+    /// Why, the most frequent reason first; at most three.
+    pub reasons: Vec<ReasonTally>,
+}
+
+/// A reason that was given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct ReasonTally {
+    /// In people's words, in lower case on one line. From outside.
+    pub reason: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Counts what was said. Of several verdicts on a run the last counts; of several files of a run the one
+/// whose value is worst.
+#[must_use]
+pub fn tally(verdicts: &[Verdict]) -> Tally {
+    let mut last: BTreeMap<&str, &Verdict> = BTreeMap::new();
+    for verdict in verdicts {
+        let known = last.entry(&verdict.run).or_insert(verdict);
+        if verdict.at >= known.at {
+            *known = verdict;
+        }
+    }
+    let runs: Vec<&Verdict> = last.into_values().collect();
+    let (reasons, other_reasons) = reasons(runs.iter().copied(), REASONS);
+    let of = |said: Said| count(runs.iter().filter(|verdict| verdict.said == said).count());
+    Tally {
+        runs: count(runs.len()),
+        false_positives: of(Said::FalsePositive),
+        caught: of(Said::Caught),
+        metrics: Meter::ALL.into_iter().map(|meter| of_metric(meter, &runs)).collect(),
+        reasons,
+        other_reasons,
+        values: Meter::ALL.into_iter().map(|meter| (meter, values(meter, &runs))).collect(),
+    }
+}
+
+/// Whether a verdict speaks of a meter: it was HIGH, and no other one was named.
+fn concerns(verdict: &Verdict, meter: Meter) -> bool {
+    let is_named = verdict.meters.is_empty() || verdict.meters.contains(&meter);
+    is_named && high(verdict, meter).next().is_some()
+}
+
+fn high(verdict: &Verdict, meter: Meter) -> impl Iterator<Item = &SignalAt> {
+    verdict.signals.iter().filter(move |signal| signal.meter == meter && signal.signal == Signal::High)
+}
+
+fn of_metric(meter: Meter, runs: &[&Verdict]) -> MetricTally {
+    let judged = || runs.iter().copied().filter(|verdict| concerns(verdict, meter));
+    let (n, false_positives) =
+        (count(judged().count()), count(judged().filter(|verdict| verdict.said == Said::FalsePositive).count()));
+    let interval = wilson(false_positives, n, Z95).filter(|_| n > 0);
+    Tally::metric(meter, (false_positives, n), interval, reasons(judged(), REASONS_OF_METRIC).0)
+}
+
+impl Tally {
+    fn metric(
+        metric: Meter,
+        (false_positives, n): (u64, u64),
+        interval: Option<proem_score::interval::Interval>,
+        reasons: Vec<ReasonTally>,
+    ) -> MetricTally {
+        #[expect(clippy::cast_precision_loss, reason = "counts above 2⁵³ lose a part in 10¹⁶")]
+        let rate = (n > 0).then(|| false_positives as f64 / n as f64);
+        let interval = interval.map(|interval| IntervalOut { low: interval.low, high: interval.high });
+        MetricTally { metric, n, false_positives, rate, interval, reasons }
+    }
+
+    /// What was said of one metric.
+    #[must_use]
+    pub fn of(&self, meter: Meter) -> Option<&MetricTally> {
+        self.metrics.iter().find(|metric| metric.metric == meter)
+    }
+}
+
+/// The worst value of each run in which a meter was HIGH and which was judged for it.
+fn values(meter: Meter, runs: &[&Verdict]) -> Vec<(f64, Said)> {
+    let worst = |verdict: &&Verdict| {
+        let values = high(verdict, meter).filter_map(|signal| signal.value);
+        let worst = match meter.direction() {
+            Direction::Above => values.reduce(f64::max),
+            Direction::Below => values.reduce(f64::min),
+        };
+        Some((worst?, verdict.said))
+    };
+    runs.iter().filter(|verdict| concerns(verdict, meter)).filter_map(worst).collect()
+}
+
+/// The reasons of false alarms, most frequent first, and how many others there are.
+fn reasons<'v>(verdicts: impl Iterator<Item = &'v Verdict>, most: usize) -> (Vec<ReasonTally>, u64) {
+    let mut counted: BTreeMap<String, u64> = BTreeMap::new();
+    for verdict in verdicts.filter(|verdict| verdict.said == Said::FalsePositive) {
+        let reason = normalised(&verdict.reason);
+        if !reason.is_empty() {
+            let known = counted.entry(reason).or_default();
+            *known = known.saturating_add(1);
+        }
+    }
+    let mut all: Vec<ReasonTally> = counted.into_iter().map(|(reason, count)| ReasonTally { reason, count }).collect();
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.reason.cmp(&b.reason)));
+    let others = all.iter().skip(most).fold(0_u64, |sum, reason| sum.saturating_add(reason.count));
+    all.truncate(most);
+    (all, others)
+}
+
+/// A reason by which equal ones are found: lower case, one line, no hidden characters, no full stop.
+fn normalised(reason: &str) -> String {
+    let visible: String = reason.chars().map(|c| if proem_text::character::is_hidden(c) { ' ' } else { c }).collect();
+    let words: Vec<&str> = visible.split_whitespace().collect();
+    let text = words.join(" ").to_lowercase();
+    text.trim_end_matches(['.', '!', ' ']).chars().take(REASON).collect()
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,140 @@
+//! What was recorded of an assessment, and what a person said of it.
+
+use proem_risk::assess::Assessment;
+use proem_risk::metric::{Metric, Signal};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::Meter;
+
+/// The most signals that are recorded of an assessment, the strongest first.
+const MOST: usize = 1_000;
+
+/// What a person said of an assessment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Said {
+    /// It was no risk.
+    FalsePositive,
+    /// It was one.
+    Caught,
+}
+
+impl Said {
+    /// The word in the records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FalsePositive => "false-positive",
+            Self::Caught => "caught",
+        }
+    }
+
+    /// The verdict of that word; `None` for one that is about something else.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::FalsePositive, Self::Caught].into_iter().find(|said| said.as_str() == word)
+    }
+}
+
+/// A signal as it was when a change was assessed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SignalAt {
+    /// Of which file, by its place in the change; `None` for the change.
+    pub file: Option<u32>,
+    /// Of what.
+    pub meter: Meter,
+    /// What the rules made of it.
+    pub signal: Signal,
+    /// What they made it of: the value, or the lower bound of its interval where that decides.
+    pub value: Option<f64>,
+}
+
+/// A verdict with the signals that it speaks of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Which run.
+    pub run: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// What was said.
+    pub said: Said,
+    /// What it is about; empty for everything that was HIGH.
+    pub meters: Vec<Meter>,
+    /// Why, in the person's words. From outside.
+    pub reason: String,
+    /// The signals of the run.
+    pub signals: Vec<SignalAt>,
+}
+
+/// A signal in the records.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    file: Option<u32>,
+    metric: String,
+    signal: Signal,
+    value: Option<f64>,
+}
+
+/// What a run records of an assessment, for feedback: its level, and its HIGH and MEDIUM signals.
+#[must_use]
+pub fn signals(assessment: &Assessment) -> Json {
+    let kept = |file: Option<u32>, meter: Meter, signal: Signal, value: Option<f64>| Kept {
+        file,
+        metric: meter.as_str().to_owned(),
+        signal,
+        value,
+    };
+    let percentile = assessment.score.rank.map(|rank| rank.percentile);
+    let score = kept(None, Meter::Score, assessment.score.signal, percentile);
+    let files = assessment.files.iter().flat_map(|file| {
+        let measured = file.metrics.iter().filter_map(|metric| Some((Meter::of(metric.name)?, metric)));
+        measured.map(|(meter, metric)| kept(Some(file.index), meter, metric.signal, deciding(meter, metric)))
+    });
+    let mut all: Vec<Kept> = std::iter::once(score)
+        .chain(files)
+        .filter(|kept| matches!(kept.signal, Signal::High | Signal::Medium))
+        .collect();
+    all.sort_by_key(|kept| kept.signal != Signal::High);
+    all.truncate(MOST);
+    json!({ "level": assessment.level, "signals": all })
+}
+
+/// The number that a signal is made of.
+fn deciding(meter: Meter, metric: &Metric) -> Option<f64> {
+    match meter {
+        Meter::CoChange => metric.between.map(|between| between.low),
+        _ => metric.value,
+    }
+}
+
+/// The signals that [`signals`] recorded; those of a name that is no longer known are left out, and so is
+/// everything that is none.
+#[must_use]
+pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
+    let read = |signal: &Json| {
+        let Kept { file, metric, signal, value } = Kept::deserialize(signal).ok()?;
+        Some(SignalAt { file, meter: Meter::parse(&metric)?, signal, value: value.filter(|value| value.is_finite()) })
+    };
+    recorded.get("signals").and_then(Json::as_array).into_iter().flatten().filter_map(read).collect()
+}
+
+/// How a reason is recorded that is about some metrics only: `[coupling, co_change] why`.
+#[must_use]
+pub fn note(meters: &[Meter], reason: &str) -> String {
+    if meters.is_empty() {
+        return reason.to_owned();
+    }
+    let names: Vec<&str> = meters.iter().map(|meter| meter.as_str()).collect();
+    format!("[{}] {reason}", names.join(", "))
+}
+
+/// What [`note`] recorded.
+#[must_use]
+pub fn read_note(note: &str) -> (Vec<Meter>, &str) {
+    let read = || {
+        let (names, reason) = note.strip_prefix('[')?.split_once(']')?;
+        let meters: Option<Vec<Meter>> = names.split(',').map(|name| Meter::parse(name.trim())).collect();
+        Some((meters?, reason.trim_start()))
+    };
+    read().unwrap_or((Vec::new(), note))
+}

@@ -1,0 +1,542 @@
+//! The investigation: at most three hops, then a synthesis, as a machine.
+//!
+//! A hop begins only if its outcome could raise the level or fill an unknown; what may be chosen is
+//! worked out by rules before a model is asked, and where only the end could be chosen nobody is asked.
+//! An answer that can't be used is asked for once more, then the prompt's fallback holds: the end of the
+//! hops, or no synthesis.
+//!
+//! Invariants: the level never falls below the rules'; it rises above them only with a citation of
+//! evidence that the model was given; no call has more tokens than the limits; the end of the time, a
+//! cancellation and a failed call all end with what is known.
+
+mod asking;
+mod case;
+mod choice;
+mod ended;
+mod offer;
+mod terms;
+mod verdict;
+
+pub use self::case::{Posed, case};
+pub use self::ended::{Action, By, Exchanged, Hop, Investigated, Synthesis};
+pub use self::terms::{Asked, EXPAND, Limits, MEASURE, Neighbours, Subject, Terms};
+
+use proem_engine::call::FailureKind;
+use proem_engine::report::Report;
+use proem_engine::run::{
+    Because, Cancelled, Effect, EffectId, Ended, Event, Exchange, Machine, Outcome, Performed, Step, Time, What,
+};
+use proem_engine::{Error, ErrorKind};
+use proem_guard::{Untrusted, show};
+use proem_risk::assess::{Assessment, Investigate};
+use proem_risk::metric::{Metric, Name, Sentence};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use self::choice::Choice;
+use self::offer::{Offer, offer};
+use super::evidence::{self, Aliases, Given, plain};
+
+/// The name of the prompt that decides the next step.
+pub const DECISION: &str = "risk/decision";
+
+/// The name of the prompt that puts the evidence together.
+pub const SYNTHESIS: &str = "risk/synthesis";
+
+/// An investigation as a run.
+#[derive(Debug)]
+pub struct Investigation<'t> {
+    terms: Terms<'t>,
+    state: State,
+    /// The call that is under way.
+    exchange: Option<Exchange<'t>>,
+    /// The account of the first request.
+    report: Option<Report>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    subject: Subject,
+    phase: Phase,
+    began: Time,
+    now: Time,
+    /// How many effects were asked for.
+    effects: u32,
+    hops: Vec<(Hop, Sentence)>,
+    neighbours: Vec<(u32, Neighbours)>,
+    aliases: Aliases,
+    exchanges: Vec<Exchanged>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Phase {
+    New,
+    Deciding { asked: Asking, attempts: Attempts },
+    Measuring { effect: EffectId, choice: Choice },
+    Synthesising { asked: Asking, given: Vec<Given> },
+    Over,
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Asking {
+    /// The run's number of its first effect.
+    first: u32,
+    /// What it may use, with the attempt after it.
+    tokens: u64,
+}
+
+/// How often an answer may still be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Attempts {
+    /// Once more.
+    Left,
+    /// Not again.
+    Used,
+}
+
+/// How an investigation goes on.
+type Next = Step<Investigated>;
+
+impl<'t> Investigation<'t> {
+    /// An investigation of a change under these terms.
+    #[must_use]
+    pub fn new(terms: Terms<'t>, subject: Subject) -> Self {
+        let state = State {
+            aliases: Aliases::new(&subject.paths),
+            subject,
+            phase: Phase::New,
+            began: Time(i64::MIN),
+            now: Time(i64::MIN),
+            effects: 0,
+            hops: Vec::new(),
+            neighbours: Vec::new(),
+            exchanges: Vec::new(),
+            notes: Vec::new(),
+        };
+        Self { terms, state, exchange: None, report: None }
+    }
+
+    /// An investigation as [`Machine::state`] wrote it down, under the same terms.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if `state` is none.
+    pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
+        let wrong = |e: &dyn core::fmt::Display| {
+            Error::new(ErrorKind::InvalidInput, format!("this is no state of an investigation: {e}"))
+        };
+        let read = |key: &str| state.get(key).ok_or_else(|| wrong(&format!("`{key}` is missing")));
+        let inner = State::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;
+        let asked = match &inner.phase {
+            Phase::Deciding { asked, attempts } => Some(asking::decision(&terms, *asked, *attempts)),
+            Phase::Synthesising { asked, .. } => Some(asking::synthesis(&terms, *asked)),
+            Phase::New | Phase::Measuring { .. } | Phase::Over => None,
+        };
+        let exchange = asked.map(|terms| Exchange::restore(terms, read("exchange")?)).transpose()?;
+        Ok(Self { terms, state: inner, exchange, report: None })
+    }
+
+    /// Where every token of the first request went; `None` before it, and after [`Investigation::restore`],
+    /// since it is no part of the state.
+    #[must_use]
+    pub const fn first_report(&self) -> Option<&Report> {
+        self.report.as_ref()
+    }
+
+    /// The level and all else by the rules so far.
+    const fn assessment(&self) -> &Assessment {
+        &self.state.subject.assessment
+    }
+
+    fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.state.notes.contains(&note) {
+            self.state.notes.push(note);
+        }
+    }
+
+    /// The next hop's number.
+    fn hop(&self) -> u8 {
+        u8::try_from(self.state.hops.len()).unwrap_or(u8::MAX).saturating_add(1)
+    }
+
+    /// What is left of the time, in milliseconds.
+    fn left(&self) -> i64 {
+        let passed = self.state.now.0.saturating_sub(self.state.began.0);
+        i64::from(self.terms.limits.total_ms).saturating_sub(passed)
+    }
+
+    fn begin(&mut self) -> Next {
+        match self.assessment().investigate {
+            Investigate::Yes => self.next(),
+            Investigate::NothingHigh => self.closed("nothing that was measured is HIGH"),
+            Investigate::NothingThatRuns => self.closed("only documentation or generated files change"),
+        }
+    }
+
+    /// Ends without a model.
+    fn closed(&mut self, why: &str) -> Next {
+        self.finalised(why);
+        self.over(None)
+    }
+
+    /// The hop that the rules take when nothing else may be chosen.
+    fn finalised(&mut self, why: &str) {
+        let hop = Hop {
+            hop: self.hop(),
+            offered: vec![Action::Finalize],
+            action: Action::Finalize,
+            by: By::Rules,
+            metric: None,
+            file: None,
+            result: why.to_owned(),
+            reasoning: String::new(),
+        };
+        self.state.hops.push((hop, Sentence::ours(why)));
+    }
+
+    /// The next hop, or the synthesis.
+    fn next(&mut self) -> Next {
+        let offer = offer(&self.state, self.terms.limits);
+        if let Some(why) = offer.closed {
+            self.finalised(why);
+            return self.synthesise();
+        }
+        if self.left() < i64::from(self.terms.limits.hop_ms) {
+            self.note("there was no time for a further hop");
+            self.finalised("less than a hop's time is left");
+            return self.synthesise();
+        }
+        self.decide(&offer, None)
+    }
+
+    /// Asks for the next step; `wrong` is what was wrong with the last answer.
+    fn decide(&mut self, offer: &Offer, wrong: Option<&str>) -> Next {
+        let asked = asking::ask_decision(&self.terms, &mut self.state, offer, wrong);
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(why) => {
+                let choice = Choice::fallback(offer, format!("no model could be asked: {why}"));
+                return self.ended_by_fallback(choice);
+            }
+        };
+        let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
+        let terms = asking::decision(&self.terms, asked.asking, attempts);
+        self.state.phase = Phase::Deciding { asked: asked.asking, attempts };
+        self.ask(Exchange::new(terms, asked.request), (asked.asking, asked.report))
+    }
+
+    /// Begins an exchange.
+    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (Asking, Report)) -> Next {
+        self.report.get_or_insert(report);
+        let step = exchange.step(Event { now: self.state.now, what: What::Started });
+        self.exchange = Some(exchange);
+        match step {
+            Ok(step) => self.outer(step, asking).unwrap_or_else(|outcome| self.answered(outcome)),
+            Err(error) => {
+                self.note(format!("a model could not be asked: {error}"));
+                self.over(None)
+            }
+        }
+    }
+
+    /// An exchange's step under the run's own numbers; its outcome if it is over.
+    fn outer(&mut self, step: Step<Outcome>, asking: Asking) -> Result<Next, Outcome> {
+        let outer = |id: EffectId| EffectId(id.0.saturating_add(asking.first));
+        match step {
+            Step::Do(effects) => {
+                let effects: Vec<_> = effects.into_iter().map(|(id, effect)| (outer(id), effect)).collect();
+                let next = effects.iter().map(|(id, _)| id.0.saturating_add(1)).max();
+                self.state.effects = next.unwrap_or(0).max(self.state.effects);
+                Ok(Step::Do(effects))
+            }
+            Step::Ask(questions) => Ok(Step::Ask(questions)),
+            Step::Wait { until } => Ok(Step::Wait { until }),
+            Step::Done(mut outcome) => {
+                for attempt in &mut outcome.attempts {
+                    attempt.effect = outer(attempt.effect);
+                }
+                Err(outcome)
+            }
+        }
+    }
+
+    /// What a call ended with.
+    fn answered(&mut self, outcome: Outcome) -> Next {
+        self.exchange = None;
+        let ended = outcome.ended.clone();
+        let attempts = outcome.attempts.len();
+        self.keep(outcome);
+        match core::mem::replace(&mut self.state.phase, Phase::Over) {
+            Phase::Deciding { attempts: left, .. } => {
+                let offer = offer(&self.state, self.terms.limits);
+                let left = if attempts > 1 { Attempts::Used } else { left };
+                self.decided(&offer, ended, left)
+            }
+            Phase::Synthesising { given, .. } => self.synthesised(&ended, &given),
+            Phase::New | Phase::Measuring { .. } | Phase::Over => self.over(None),
+        }
+    }
+
+    fn keep(&mut self, outcome: Outcome) {
+        let prompt = if matches!(self.state.phase, Phase::Deciding { .. }) { DECISION } else { SYNTHESIS };
+        self.state.exchanges.push(Exchanged { prompt: prompt.to_owned(), outcome });
+    }
+
+    fn decided(&mut self, offer: &Offer, ended: Ended, left: Attempts) -> Next {
+        let because = match ended {
+            Ended::Answered { value } => {
+                return match Choice::read(&value, offer, &self.state) {
+                    Ok(choice) => self.perform(choice),
+                    Err(wrong) if left == Attempts::Left => self.decide(offer, Some(&wrong)),
+                    Err(wrong) => self.ended_by_fallback(Choice::fallback(offer, wrong)),
+                };
+            }
+            Ended::FellBack { because, .. } | Ended::Failed { because } => because,
+        };
+        let choice = Choice::fallback(offer, because.in_words());
+        if is_final(because) {
+            self.fell_back(choice);
+            return self.over(None);
+        }
+        self.ended_by_fallback(choice)
+    }
+
+    fn fell_back(&mut self, choice: Choice) {
+        self.note(format!("hop {}: the prompt's fallback ends the hops, because {}", self.hop(), choice.reasoning));
+        let why = choice.reasoning.clone();
+        self.took(Choice { reasoning: String::new(), ..choice }, By::Fallback, Sentence::ours(why));
+    }
+
+    fn ended_by_fallback(&mut self, choice: Choice) -> Next {
+        self.fell_back(choice);
+        self.synthesise()
+    }
+
+    /// Does what was chosen.
+    fn perform(&mut self, choice: Choice) -> Next {
+        let (what, of) = match (choice.action, choice.metric, choice.file) {
+            (Action::CalculateMetric, Some(metric), Some(file)) => (MEASURE, json!({ "metric": metric, "file": file })),
+            (Action::ExpandGraph, _, Some(file)) => (EXPAND, json!({ "file": file })),
+            _ => {
+                self.took(choice, By::Model, Sentence::ours("the model saw evidence enough"));
+                return self.synthesise();
+            }
+        };
+        let effect = EffectId(self.state.effects);
+        self.state.effects = self.state.effects.saturating_add(1);
+        self.state.phase = Phase::Measuring { effect, choice };
+        Step::Do(vec![(effect, Effect::Measure { what: what.to_owned(), of })])
+    }
+
+    fn took(&mut self, choice: Choice, by: By, came: Sentence) {
+        let hop = Hop {
+            hop: self.hop(),
+            offered: choice.offered,
+            action: choice.action,
+            by,
+            metric: choice.metric.map(|name| name.as_str().to_owned()),
+            file: choice.file,
+            result: plain(&came),
+            reasoning: choice.reasoning,
+        };
+        self.state.hops.push((hop, came));
+    }
+
+    /// What a measurement brought.
+    fn measured(&mut self, choice: Choice, performed: Performed) -> Result<Next, Error> {
+        let came = match (performed, choice.file) {
+            (Performed::Measured { value }, Some(file)) => match choice.metric {
+                Some(name) => {
+                    let metric = Metric::deserialize(&value).map_err(|e| unreadable(MEASURE, &e))?;
+                    if metric.name != name {
+                        return Err(unreadable(MEASURE, &format!("`{}` was asked for", name.as_str())));
+                    }
+                    let came = evidence::came_of(&metric);
+                    self.state.subject.assessment = self.assessment().clone().with(file, metric);
+                    came
+                }
+                None => {
+                    let found = Neighbours::deserialize(&value).map_err(|e| unreadable(EXPAND, &e))?;
+                    let came = evidence::came_around(&found);
+                    self.state.neighbours.push((file, found));
+                    came
+                }
+            },
+            (Performed::Failed { failure }, _) => {
+                let what = choice.metric.map_or("the neighbours", Name::as_str);
+                self.note(format!("hop {}: {what} could not be measured: {}", self.hop(), failure.message));
+                Sentence::ours("it could not be measured")
+            }
+            _ => return Err(out_of_step("the investigation waits for a measurement")),
+        };
+        self.state.phase = Phase::Over;
+        self.took(choice, By::Model, came);
+        Ok(self.next())
+    }
+
+    /// Asks for the synthesis.
+    fn synthesise(&mut self) -> Next {
+        if self.left() <= 0 {
+            self.note("there was no time for a synthesis; the assessment is that of the rules");
+            return self.over(None);
+        }
+        let asked = match asking::ask_synthesis(&self.terms, &mut self.state) {
+            Ok(asked) => asked,
+            Err(why) => {
+                self.note(format!("no synthesis: no model could be asked: {why}"));
+                return self.over(None);
+            }
+        };
+        let terms = asking::synthesis(&self.terms, asked.asking);
+        self.state.phase = Phase::Synthesising { asked: asked.asking, given: asked.given };
+        self.ask(Exchange::new(terms, asked.request), (asked.asking, asked.report))
+    }
+
+    fn synthesised(&mut self, ended: &Ended, given: &[Given]) -> Next {
+        let value = match ended {
+            Ended::Answered { value } => value,
+            Ended::FellBack { because, .. } | Ended::Failed { because } => {
+                let because = because.in_words();
+                self.note(format!("no synthesis: {because}; the assessment is that of the rules"));
+                return self.over(None);
+            }
+        };
+        let known = (given, &self.state.aliases);
+        let judged = verdict::judge(value, known, &mut self.state.subject.assessment);
+        judged.notes.into_iter().for_each(|note| self.note(note));
+        self.over(judged.synthesis)
+    }
+
+    /// The end, whatever is known.
+    fn over(&mut self, synthesis: Option<Synthesis>) -> Next {
+        self.state.phase = Phase::Over;
+        self.exchange = None;
+        Step::Done(Investigated {
+            assessment: self.assessment().clone(),
+            synthesis,
+            hops: self.state.hops.iter().map(|(hop, _)| hop.clone()).collect(),
+            exchanges: self.state.exchanges.clone(),
+            notes: self.state.notes.clone(),
+        })
+    }
+
+    /// Ends in the middle.
+    fn cancelled(&mut self, why: Cancelled) -> Result<Next, Error> {
+        let asked = match &self.state.phase {
+            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => Some(*asked),
+            Phase::New | Phase::Measuring { .. } | Phase::Over => None,
+        };
+        if let (Some(asked), Some(exchange)) = (asked, self.exchange.as_mut()) {
+            let step = exchange.step(Event { now: self.state.now, what: What::Cancelled { why } })?;
+            if let Err(outcome) = self.outer(step, asked) {
+                self.keep(outcome);
+            }
+        }
+        let why = Because::Cancelled(why).in_words();
+        self.note(format!("the investigation ends early, because {why}; what was known by then stands"));
+        Ok(self.over(None))
+    }
+
+    fn performed(&mut self, now: Time, mut results: Vec<(EffectId, Performed)>) -> Result<Next, Error> {
+        match self.state.phase.clone() {
+            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => {
+                for (id, _) in &mut results {
+                    let inner = id.0.checked_sub(asked.first);
+                    *id = EffectId(inner.ok_or_else(|| out_of_step("this result belongs to an earlier effect"))?);
+                }
+                let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("nobody was asked")) };
+                let step = exchange.step(Event { now, what: What::Performed { results } })?;
+                self.state.now = now;
+                Ok(self.outer(step, asked).unwrap_or_else(|outcome| self.answered(outcome)))
+            }
+            Phase::Measuring { effect, choice } => {
+                let mut results = results.into_iter();
+                let (Some((id, performed)), None) = (results.next(), results.next()) else {
+                    return Err(out_of_step("one measurement is taken at a time; give it one result"));
+                };
+                if id != effect {
+                    return Err(out_of_step("this result belongs to another effect than the one that was asked for"));
+                }
+                let before = core::mem::replace(&mut self.state.now, now);
+                let next = self.measured(choice, performed);
+                if next.is_err() {
+                    self.state.now = before;
+                }
+                next
+            }
+            Phase::New | Phase::Over => Err(out_of_step("nothing was asked for")),
+        }
+    }
+}
+
+impl Machine for Investigation<'_> {
+    type Outcome = Investigated;
+
+    fn step(&mut self, event: Event) -> Result<Step<Investigated>, Error> {
+        let now = self.state.now.max(event.now);
+        match (&self.state.phase, event.what) {
+            (Phase::Over, _) => Err(out_of_step("the investigation is over; nothing can happen to it any more")),
+            (Phase::New, What::Started) => {
+                (self.state.began, self.state.now) = (now, now);
+                Ok(self.begin())
+            }
+            (_, What::Cancelled { why }) => {
+                self.state.now = now;
+                self.cancelled(why)
+            }
+            (_, What::Performed { results }) => self.performed(now, results),
+            (Phase::New, _) => Err(out_of_step("an investigation starts with `started`")),
+            (_, _) => Err(out_of_step("the investigation waits for what it asked for")),
+        }
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        let inner = serde_json::to_value(&self.state).map_err(|e| {
+            Error::new(ErrorKind::Render, format!("the state of an investigation can't be written down: {e}"))
+        })?;
+        let exchange = self.exchange.as_ref().map(Machine::state).transpose()?;
+        Ok(json!({ "investigation": inner, "exchange": exchange }))
+    }
+}
+
+fn out_of_step(problem: &str) -> Error {
+    Error::new(ErrorKind::OutOfStep, problem)
+}
+
+fn unreadable(effect: &str, problem: &dyn core::fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("what came back for `{effect}` can't be read: {problem}"))
+}
+
+/// Whether another call would fail in the same way, or nobody wants one.
+const fn is_final(because: Because) -> bool {
+    match because {
+        Because::Cancelled(_) => true,
+        Because::Failed(kind) => !matches!(
+            kind,
+            FailureKind::RateLimited
+                | FailureKind::Server
+                | FailureKind::TimedOut
+                | FailureKind::TooLarge
+                | FailureKind::Malformed
+                | FailureKind::Cut
+                | FailureKind::UnknownTool
+        ),
+        Because::Refusal | Because::CutOff | Because::Invalid => false,
+    }
+}
+
+/// A decoded answer as it is; every text in it is from outside.
+fn exact(value: &Untrusted<Json>) -> Json {
+    show::value(value)
+}
+
+/// Whether a name is a metric that an investigation may ask for.
+#[must_use]
+pub const fn is_requestable(name: Name) -> bool {
+    matches!(name, Name::OwnershipChurn | Name::IncidentSimilarity)
+}

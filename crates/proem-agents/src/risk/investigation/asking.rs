@@ -1,0 +1,178 @@
+//! What a model is asked at a point of an investigation, within the limits of one call.
+
+use core::num::NonZeroU32;
+
+use proem_engine::assembly::Appended;
+use proem_engine::call::{Arrival, Request};
+use proem_engine::report::Report;
+use proem_engine::run::{self, Owed};
+use proem_engine::tokens::Counts;
+use serde_json::{Value as Json, json};
+
+use super::offer::Offer;
+use super::{Asked, Asking, Attempts, Given, State, Terms};
+use crate::prompted::{Ask, Given as By, prepare};
+use crate::risk::evidence::{Evidence, Known, gather};
+
+/// The section of both prompts that numbers the evidence.
+const SIGNALS: &str = "signals";
+
+/// A request that fits.
+pub(super) struct Ready {
+    pub(super) request: Request,
+    pub(super) asking: Asking,
+    pub(super) report: Report,
+    /// The evidence that stands in it.
+    pub(super) given: Vec<Given>,
+}
+
+/// What a decision is held to.
+pub(super) fn decision<'t>(terms: &Terms<'t>, asking: Asking, attempts: Attempts) -> run::Terms<'t> {
+    let attempts = match attempts {
+        Attempts::Left => NonZeroU32::MIN.saturating_add(1),
+        Attempts::Used => NonZeroU32::MIN,
+    };
+    held(terms, terms.decision, asking, attempts)
+}
+
+/// What a synthesis is held to.
+pub(super) fn synthesis<'t>(terms: &Terms<'t>, asking: Asking) -> run::Terms<'t> {
+    held(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
+}
+
+fn held<'t>(terms: &Terms<'t>, asked: Asked<'t>, asking: Asking, attempts: NonZeroU32) -> run::Terms<'t> {
+    run::Terms {
+        owed: Owed::Value(asked.contract),
+        fallback: asked.prompt.file.strict.fallback.as_ref(),
+        limits: run::Limits { attempts, tokens: Some(asking.tokens) },
+        key: terms.key,
+        counter: terms.counter,
+    }
+}
+
+/// The request for a decision; `wrong` is what was wrong with the last answer, in our words.
+///
+/// # Errors
+///
+/// Why nothing can be asked, in words.
+pub(super) fn ask_decision(
+    terms: &Terms<'_>,
+    state: &mut State,
+    offer: &Offer,
+    wrong: Option<&str>,
+) -> Result<Ready, String> {
+    let (inputs, evidence) = decision_inputs(state, offer, terms.limits.hops);
+    let (mut request, report) = request(terms, terms.decision, &inputs, state)?;
+    if let Some(wrong) = wrong {
+        let text = format!("The last answer can't be used: {wrong}. A new one is wanted.\n");
+        request.assembly.append("wrong", Appended::Ours(&text), terms.counter);
+    }
+    ready(terms, state, (request, report), evidence)
+}
+
+/// What the decision prompt is given.
+pub(super) fn decision_inputs(state: &mut State, offer: &Offer, hops: u8) -> (Json, Evidence) {
+    let evidence = evidence(state, &offer.files());
+    let mut inputs = shown(state, &evidence);
+    if let Json::Object(fields) = &mut inputs {
+        fields.insert("hop".to_owned(), json!(state.hops.len().saturating_add(1)));
+        fields.insert("hops".to_owned(), json!(hops.min(super::offer::MOST_HOPS)));
+        fields.insert("actions".to_owned(), json!(offer.lines()));
+    }
+    (inputs, evidence)
+}
+
+/// The request for a synthesis.
+///
+/// # Errors
+///
+/// Why nothing can be asked, in words.
+pub(super) fn ask_synthesis(terms: &Terms<'_>, state: &mut State) -> Result<Ready, String> {
+    let (inputs, evidence) = synthesis_inputs(state);
+    let (request, report) = request(terms, terms.synthesis, &inputs, state)?;
+    ready(terms, state, (request, report), evidence)
+}
+
+/// What the synthesis prompt is given.
+pub(super) fn synthesis_inputs(state: &mut State) -> (Json, Evidence) {
+    let evidence = evidence(state, &[]);
+    let mut inputs = shown(state, &evidence);
+    if let Json::Object(fields) = &mut inputs {
+        fields.insert("level".to_owned(), json!(state.subject.assessment.level.as_str()));
+    }
+    (inputs, evidence)
+}
+
+fn evidence(state: &mut State, named: &[u32]) -> Evidence {
+    let known =
+        Known { assessment: &state.subject.assessment, hops: &state.hops, neighbours: &state.neighbours, named };
+    gather(known, &mut state.aliases)
+}
+
+/// What both prompts show.
+fn shown(state: &State, evidence: &Evidence) -> Json {
+    let lines: Vec<&str> = evidence.items.iter().map(|item| item.line.as_str()).collect();
+    let mut inputs = json!({
+        "change": evidence.change,
+        "signals": lines,
+        "left_out": evidence.left_out,
+        "details": evidence.details,
+        "neighbours": evidence.neighbours,
+        "chain": evidence.chain,
+        "names": evidence.names,
+        "reasons": evidence.reasons,
+    });
+    let subject = crate::risk::evidence::first_line(&state.subject.subject);
+    if let (Json::Object(fields), false) = (&mut inputs, subject.is_empty()) {
+        fields.insert("subject".to_owned(), json!(subject));
+    }
+    inputs
+}
+
+fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State) -> Result<(Request, Report), String> {
+    let strict = &asked.prompt.file.strict;
+    let call = usize::try_from(terms.limits.call_tokens).unwrap_or(usize::MAX);
+    let room = call.saturating_sub(strict.output_budget.unwrap_or(0));
+    let ask = Ask {
+        prompt: asked.prompt,
+        contract: Some(asked.contract),
+        inputs,
+        given: By::ByCaller,
+        model: terms.model,
+        key: terms.key,
+        screening: terms.screening,
+        input_tokens: Some(strict.input_budget.map_or(room, |budget| budget.min(room))),
+        arrival: Arrival::Whole,
+        profile: terms.profile,
+    };
+    let prepared = prepare(&ask, &mut Counts::new(terms.counter)).map_err(|error| error.to_string())?;
+    for noted in &prepared.noted {
+        let note = format!("guard: {}", noted.in_words());
+        if !state.notes.contains(&note) {
+            state.notes.push(note);
+        }
+    }
+    Ok((prepared.request, prepared.report))
+}
+
+/// Numbers the call and holds it to the most tokens of one.
+fn ready(
+    terms: &Terms<'_>,
+    state: &State,
+    (request, report): (Request, Report),
+    evidence: Evidence,
+) -> Result<Ready, String> {
+    let tokens = request.assembly.tokens().saturating_add(request.assembly.output_tokens);
+    let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
+    let most = u64::from(terms.limits.call_tokens);
+    if tokens > most {
+        return Err(format!("the prompt and its answer have {tokens} tokens, and a call may have {most}"));
+    }
+    let sections = request.assembly.sections.iter().filter(|section| section.name == SIGNALS);
+    let shown: Vec<&str> = sections.flat_map(|section| section.text.lines()).collect();
+    let stands = |mark: &str| shown.iter().any(|line| line.trim_start_matches("- ").starts_with(mark));
+    let given = evidence.items.into_iter().filter(|item| stands(&item.mark())).map(|item| item.given).collect();
+    // A second attempt may have as many tokens as any call, so the two may have this many together.
+    let asking = Asking { first: state.effects, tokens: tokens.saturating_add(most) };
+    Ok(Ready { request, asking, report, given })
+}

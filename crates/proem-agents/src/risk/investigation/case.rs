@@ -1,0 +1,181 @@
+//! Cases of the investigation's prompts, for `proem book test`: what the rules offer, and what a model
+//! would be asked.
+
+use std::collections::BTreeMap;
+
+use proem_engine::{Error, ErrorKind};
+use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
+use proem_risk::change::Status;
+use proem_risk::level::Level;
+use proem_risk::metric::{Metric, Name, Sentence, Signal};
+use proem_risk::path::{Class, Language, Role};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::offer::offer;
+use super::{Action, Aliases, By, Hop, Limits, Phase, State, Subject, Time, asking};
+use crate::risk::evidence::came_of;
+
+/// What a case comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Posed {
+    /// What the rules say, by name: `level`, `offered`, `asked`, and for a decision that nobody is asked
+    /// for, `action` and `because`.
+    pub rules: BTreeMap<String, Json>,
+    /// What the prompt is given; `None` if nobody is asked.
+    pub inputs: Option<Json>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scene {
+    files: Vec<File>,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    hops: Vec<Taken>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    path: String,
+    #[serde(default)]
+    language: Option<String>,
+    #[serde(default)]
+    lines: Option<u32>,
+    #[serde(default)]
+    metrics: BTreeMap<Name, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Value {
+    value: Option<f64>,
+    signal: Signal,
+}
+
+/// A hop that was taken before.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Taken {
+    metric: Name,
+    path: String,
+    value: Option<f64>,
+    signal: Signal,
+    reasoning: String,
+}
+
+/// Poses a case of `risk/decision` or `risk/synthesis`.
+///
+/// `given` has `files`, each with `path`, `language`, `lines` and `metrics` by name (`value`, null if
+/// unknown, and `signal`), the commit's `subject`, and `hops` that were taken before, each with `metric`,
+/// `path`, `value`, `signal` and `reasoning`.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidInput`] if `given` has another form, or `prompt` is none of the two.
+pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
+    let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
+    let scene = Scene::deserialize(given).map_err(|e| invalid(format!("`given` can't be read: {e}")))?;
+    let mut state = state(scene).map_err(invalid)?;
+    let assessment = &state.subject.assessment;
+    let mut rules = BTreeMap::from([("level".to_owned(), json!(assessment.level.as_str()))]);
+    let is_closed = assessment.investigate != Investigate::Yes;
+    match prompt {
+        super::SYNTHESIS => {
+            rules.insert("asked".to_owned(), json!(!is_closed));
+            let inputs = (!is_closed).then(|| asking::synthesis_inputs(&mut state).0);
+            Ok(Posed { rules, inputs })
+        }
+        super::DECISION => {
+            let limits = Limits::default();
+            let offer = offer(&state, limits);
+            let closed = if is_closed { Some("nothing that was measured is HIGH") } else { offer.closed };
+            let offered = if closed.is_some() { vec![Action::Finalize] } else { offer.actions() };
+            rules.insert("asked".to_owned(), json!(closed.is_none()));
+            rules.insert("offered".to_owned(), json!(offered));
+            if let Some(why) = closed {
+                rules.insert("action".to_owned(), json!(Action::Finalize));
+                rules.insert("because".to_owned(), json!(why));
+            }
+            let inputs = closed.is_none().then(|| asking::decision_inputs(&mut state, &offer, limits.hops).0);
+            Ok(Posed { rules, inputs })
+        }
+        other => Err(invalid(format!("`{other}` is no prompt of an investigation"))),
+    }
+}
+
+fn state(scene: Scene) -> Result<State, String> {
+    let paths: Vec<String> = scene.files.iter().map(|file| file.path.clone()).collect();
+    let mut assessment = Assessment {
+        level: Level::Low,
+        reasons: Vec::new(),
+        confidence: None,
+        score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        metrics: Vec::new(),
+        files: Vec::new(),
+        partners: Vec::new(),
+        investigate: Investigate::NothingHigh,
+        gaps: Vec::new(),
+        calibration_error: 0.0,
+    };
+    let mut metrics = Vec::new();
+    for (index, file) in (0_u32..).zip(scene.files) {
+        let class = Class { language: file.language.map(Language), role: Role::Code, sensitive: None, framework: None };
+        metrics.extend(file.metrics.into_iter().map(|(name, value)| (index, metric(name, value.value, value.signal))));
+        assessment.files.push(FileAssessment {
+            index,
+            path: file.path,
+            class,
+            lines: file.lines,
+            status: Status::Modified,
+            level: Level::Low,
+            reasons: Vec::new(),
+            metrics: Vec::new(),
+        });
+    }
+    for (index, metric) in metrics {
+        assessment = assessment.with(index, metric);
+    }
+    let mut hops = Vec::new();
+    for (number, taken) in (1_u8..).zip(scene.hops) {
+        let index = paths.iter().position(|path| *path == taken.path);
+        let index = index.and_then(|index| u32::try_from(index).ok());
+        let index =
+            index.ok_or_else(|| format!("hop {number} names `{}`, which is no file of the case", taken.path))?;
+        let metric = metric(taken.metric, taken.value, taken.signal);
+        let came = came_of(&metric);
+        assessment = assessment.with(index, metric);
+        let hop = Hop {
+            hop: number,
+            offered: vec![Action::CalculateMetric, Action::Finalize],
+            action: Action::CalculateMetric,
+            by: By::Model,
+            metric: Some(taken.metric.as_str().to_owned()),
+            file: Some(index),
+            result: String::new(),
+            reasoning: taken.reasoning,
+        };
+        hops.push((hop, came));
+    }
+    Ok(State {
+        aliases: Aliases::new(&paths),
+        subject: Subject { assessment, subject: scene.subject, paths },
+        phase: Phase::New,
+        began: Time(0),
+        now: Time(0),
+        effects: 0,
+        hops,
+        neighbours: Vec::new(),
+        exchanges: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+fn metric(name: Name, value: Option<f64>, signal: Signal) -> Metric {
+    match value {
+        Some(value) => Metric { signal, evidence: Sentence::ours(name.in_words()), ..Metric::of(name, value) },
+        None => Metric::unknown(name, Sentence::ours("it could not be measured")),
+    }
+}

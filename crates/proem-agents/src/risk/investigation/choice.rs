@@ -1,0 +1,90 @@
+//! What a model chose, if it is something that was offered.
+
+use proem_guard::Untrusted;
+use proem_risk::metric::Name;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::offer::Offer;
+use super::{Action, State, exact};
+
+/// A choice among what was offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    pub(super) action: Action,
+    pub(super) metric: Option<Name>,
+    pub(super) file: Option<u32>,
+    /// Why: a model's words, or ours for a fallback.
+    pub(super) reasoning: String,
+    pub(super) offered: Vec<Action>,
+}
+
+/// An answer of the decision prompt; the contract has checked its form.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    action: Action,
+    reasoning: String,
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    #[serde(default)]
+    metric_name: Option<Name>,
+    #[serde(default)]
+    file_path: Option<String>,
+}
+
+impl Choice {
+    /// The end, since there is no choice of a model's.
+    pub(super) fn fallback(offer: &Offer, because: String) -> Self {
+        Self { action: Action::Finalize, metric: None, file: None, reasoning: because, offered: offer.actions() }
+    }
+
+    /// Reads an answer.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in our words: it goes back to the model.
+    pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &State) -> Result<Self, String> {
+        let answer = Answer::deserialize(&exact(value))
+            .map_err(|_| "it is no decision of the form that is asked for".to_owned())?;
+        let Answer { action, reasoning, target } = answer;
+        let offered = offer.actions();
+        if !offered.contains(&action) {
+            let words: Vec<&str> = offered.iter().map(|action| action.as_str()).collect();
+            return Err(format!("`{}` is not offered; choose one of {}", action.as_str(), words.join(", ")));
+        }
+        let (metric, file) = match action {
+            Action::Finalize => (None, None),
+            Action::ExpandGraph => {
+                let file = file(target.as_ref(), state)?;
+                if !offer.expand.contains(&file) {
+                    return Err("EXPAND_GRAPH is not offered for this file".to_owned());
+                }
+                (None, Some(file))
+            }
+            Action::CalculateMetric => {
+                let metric = target.as_ref().and_then(|target| target.metric_name);
+                let metric = metric.ok_or("CALCULATE_METRIC needs a `target.metric_name`")?;
+                let file = file(target.as_ref(), state)?;
+                if !offer.metrics.contains(&(metric, file)) {
+                    return Err(format!(
+                        "`{}` of this file is known already or could change nothing; choose what is offered",
+                        metric.as_str()
+                    ));
+                }
+                (Some(metric), Some(file))
+            }
+        };
+        Ok(Self { action, metric, file, reasoning, offered })
+    }
+}
+
+/// The file of the change that a target names.
+fn file(target: Option<&Target>, state: &State) -> Result<u32, String> {
+    let path = target.and_then(|target| target.file_path.as_deref()).ok_or("the action needs a `target.file_path`")?;
+    let changed = state.subject.paths.len();
+    state.aliases.changed(changed, path).ok_or_else(|| "`target.file_path` is no file of this change".to_owned())
+}

@@ -1,0 +1,124 @@
+//! What came of an investigation.
+
+use proem_engine::call::Usage;
+use proem_engine::run::Outcome;
+use proem_risk::assess::Assessment;
+use proem_risk::level::Level;
+use serde::{Deserialize, Serialize};
+
+/// What a model may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Action {
+    /// A Tier 2 metric of a file.
+    CalculateMetric,
+    /// The neighbours of a file.
+    ExpandGraph,
+    /// The end of the investigation.
+    Finalize,
+}
+
+impl Action {
+    /// The word in prompts, schemas and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CalculateMetric => "CALCULATE_METRIC",
+            Self::ExpandGraph => "EXPAND_GRAPH",
+            Self::Finalize => "FINALIZE",
+        }
+    }
+}
+
+/// One hop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Hop {
+    /// Which, from 1.
+    pub hop: u8,
+    /// What was offered.
+    pub offered: Vec<Action>,
+    /// What was chosen, by the model or, if it gave no usable answer, by the fallback.
+    pub action: Action,
+    /// Who chose.
+    pub by: By,
+    /// The metric, if one was asked for.
+    pub metric: Option<String>,
+    /// The file, by its place in the change.
+    pub file: Option<u32>,
+    /// What came of it, in our words with names from outside between.
+    pub result: String,
+    /// Why, in the model's words. From outside.
+    pub reasoning: String,
+}
+
+/// Who chose a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The model.
+    Model,
+    /// The prompt's fallback.
+    Fallback,
+    /// The rules: nothing else was possible.
+    Rules,
+}
+
+/// How an investigation ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Investigated {
+    /// The assessment with what was measured on the way; its level is the rules', or higher if the model
+    /// raised it with cited evidence.
+    pub assessment: Assessment,
+    /// What the model made of it; `None` if it gave no usable answer.
+    pub synthesis: Option<Synthesis>,
+    /// The hops.
+    pub hops: Vec<Hop>,
+    /// All exchanges with the model, in order.
+    pub exchanges: Vec<Exchanged>,
+    /// What went wrong, in our words: a fallback, a citation that was not evidence, a level that the model
+    /// wanted lower.
+    pub notes: Vec<String>,
+}
+
+/// An exchange that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Exchanged {
+    /// The prompt that was asked with, such as `risk/decision`.
+    pub prompt: String,
+    /// How it ended, its effects under the run's numbers.
+    pub outcome: Outcome,
+}
+
+/// What a model made of the evidence. Every text is from outside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Synthesis {
+    /// The level that it gives.
+    pub risk_level: Level,
+    /// How sure it says it is.
+    pub model_confidence: f64,
+    /// What it cites, each with the number of a piece of evidence that it was given.
+    pub key_evidence: Vec<String>,
+    /// What it advises, at most three.
+    pub recommendations: Vec<String>,
+    /// How it put the evidence together.
+    pub reasoning: String,
+}
+
+impl Investigated {
+    /// What all exchanges used; `None` if nothing was asked or one of them didn't say.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        let mut usages = self.exchanges.iter().map(|exchange| exchange.outcome.usage());
+        let first = usages.next()??;
+        usages.try_fold(first, |sum, usage| Some(sum.and(&usage?)))
+    }
+
+    /// All exchanges as one outcome, for the record: it ends as the last of them, which is the synthesis
+    /// unless the investigation ended before; `None` if nothing was asked.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        let last = self.exchanges.last()?.outcome.ended.clone();
+        let attempts = self.exchanges.iter().flat_map(|exchange| exchange.outcome.attempts.iter().cloned());
+        Some(Outcome { ended: last, attempts: attempts.collect() })
+    }
+}

@@ -1,0 +1,106 @@
+//! What an investigation is of, and what it is held to.
+
+use proem_engine::contract::Contract;
+use proem_engine::profile::Profile;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::Model;
+use proem_engine::tokens::TokenCounter;
+use proem_guard::Key;
+use proem_risk::assess::Assessment;
+use serde::{Deserialize, Serialize};
+
+use crate::screen::Screening;
+
+/// The name of the effect that measures a Tier 2 metric: `of` is `{"metric": name, "file": index}`, and
+/// what comes back is a [`proem_risk::metric::Metric`] as JSON.
+pub const MEASURE: &str = "risk/metric";
+
+/// The name of the effect that looks at the neighbours of a file: `of` is `{"file": index}`, and what
+/// comes back is [`Neighbours`] as JSON.
+pub const EXPAND: &str = "risk/neighbours";
+
+/// Files within two imports of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// Files that import it.
+    pub direct: u32,
+    /// Files that import those.
+    pub transitive: u32,
+    /// How far they are on average, in imports.
+    pub mean_distance: Option<f64>,
+    /// Paths of the nearest, at most ten. From outside.
+    pub names: Vec<String>,
+}
+
+/// A prompt with what its answer must be.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'t> {
+    /// It.
+    pub prompt: &'t Prompt,
+    /// What its answer must be.
+    pub contract: &'t Contract,
+}
+
+/// What an investigation is held to; made anew from the same files when a run is resumed.
+#[derive(Clone, Copy)]
+pub struct Terms<'t> {
+    /// Decides the next step.
+    pub decision: Asked<'t>,
+    /// Puts everything together.
+    pub synthesis: Asked<'t>,
+    /// The model that is asked.
+    pub model: &'t Model,
+    /// The installation's key.
+    pub key: &'t Key,
+    /// What looks at texts from outside.
+    pub screening: Screening<'t>,
+    /// Counts tokens.
+    pub counter: &'t dyn TokenCounter,
+    /// What was learned and is wished for.
+    pub profile: Option<&'t Profile>,
+    /// How often, how long and for how much.
+    pub limits: Limits,
+}
+
+impl Neighbours {
+    /// The most names that are shown.
+    pub const MAX_NAMES: usize = 10;
+}
+
+impl core::fmt::Debug for Terms<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Terms").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// How often and how long an investigation asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Hops, at most three.
+    pub hops: u8,
+    /// The most milliseconds for everything, the synthesis included (30,000). A hop that would begin when
+    /// less than a hop's time is left is not begun: the synthesis follows.
+    pub total_ms: u32,
+    /// The most milliseconds for a hop (10,000); who performs calls sees to it.
+    pub hop_ms: u32,
+    /// The most tokens of one call, prompt and answer (4,000).
+    pub call_tokens: u32,
+}
+
+/// Three hops, ten seconds each, thirty in all, 4,000 tokens a call.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { hops: 3, total_ms: 30_000, hop_ms: 10_000, call_tokens: 4_000 }
+    }
+}
+
+/// What is known of a change before it is investigated; a part of the run's inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The assessment by code, Tier 1 only.
+    pub assessment: Assessment,
+    /// The first line of the commit's message. From outside.
+    pub subject: String,
+    /// The files of the change, by place. From outside.
+    pub paths: Vec<String>,
+}

@@ -1,0 +1,101 @@
+//! What becomes of a synthesis: citations are held against what was given, and the level only rises.
+
+use std::cmp::Ordering;
+
+use proem_guard::Untrusted;
+use proem_risk::assess::Assessment;
+use proem_risk::level::{Level, Reason};
+use proem_risk::metric::Signal;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::{Given, Synthesis, exact};
+use crate::risk::evidence::{Aliases, plain};
+
+/// What a synthesis came to.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// It, with the evidence that holds; `None` if nothing it cites was given.
+    pub(super) synthesis: Option<Synthesis>,
+    /// What was not taken, in our words.
+    pub(super) notes: Vec<String>,
+}
+
+/// An answer of the synthesis prompt; the contract has checked its form.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    risk_level: Level,
+    confidence: f64,
+    key_evidence: Vec<Cited>,
+    recommendations: Vec<String>,
+    reasoning: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Cited {
+    evidence: String,
+    text: String,
+}
+
+/// Judges an answer, and raises the level where it may.
+pub(super) fn judge(
+    value: &Untrusted<Json>,
+    (given, aliases): (&[Given], &Aliases),
+    assessment: &mut Assessment,
+) -> Judged {
+    let mut notes = Vec::new();
+    let Ok(answer) = Answer::deserialize(&exact(value)) else {
+        notes.push("no synthesis: the answer has another form; the assessment is that of the rules".to_owned());
+        return Judged { synthesis: None, notes };
+    };
+    let mut key_evidence = Vec::new();
+    let mut may_raise = false;
+    for cited in &answer.key_evidence {
+        let Some(found) = number(&cited.evidence).and_then(|n| given.iter().find(|given| given.number == n)) else {
+            notes.push(match number(&cited.evidence) {
+                Some(n) => format!("a statement of the model cites E{n}, which it was not given, and is left out"),
+                None => "a statement of the model cites no evidence and is left out".to_owned(),
+            });
+            continue;
+        };
+        may_raise |= found.signal != Signal::Low;
+        key_evidence.push(format!("{} [E{}: {}]", aliases.named(&cited.text), found.number, plain(&found.title)));
+    }
+    if key_evidence.is_empty() {
+        notes.push(
+            "no synthesis: nothing that the model cites was given; the assessment is that of the rules".to_owned(),
+        );
+        return Judged { synthesis: None, notes };
+    }
+    raise(answer.risk_level, may_raise, assessment, &mut notes);
+    let synthesis = Synthesis {
+        risk_level: answer.risk_level,
+        model_confidence: answer.confidence.clamp(0.0, 1.0),
+        key_evidence,
+        recommendations: answer.recommendations.iter().map(|words| aliases.named(words)).collect(),
+        reasoning: aliases.named(&answer.reasoning),
+    };
+    Judged { synthesis: Some(synthesis), notes }
+}
+
+fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut Vec<String>) {
+    let (from, by) = (assessment.level, level.as_str());
+    match level.cmp(&from) {
+        Ordering::Equal => {}
+        Ordering::Less => notes.push(format!("the model gives {by}; the rules give {}, which stands", from.as_str())),
+        Ordering::Greater if may_raise => {
+            assessment.level = level;
+            assessment.reasons.insert(0, Reason::Raised { from });
+        }
+        Ordering::Greater => notes.push(format!(
+            "the model gives {by} and cites nothing above LOW for it; {} of the rules stands",
+            from.as_str()
+        )),
+    }
+}
+
+/// The number in `E12`.
+fn number(citation: &str) -> Option<u32> {
+    let digits = citation.trim().strip_prefix(['E', 'e'])?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}

@@ -1,0 +1,365 @@
+//! What is reported of a change: the keys of `proem risk --json`, and what every other form is made from.
+//!
+//! Invariants: the level is the rules', or higher where an investigation raised it; what is not known is
+//! null or named under `unknown`, never zero; names, messages and a model's words are kept apart from ours
+//! in every sentence ([`Words`]), so that each form can show them safely.
+
+mod change;
+mod file;
+mod metric;
+mod recommend;
+mod schema;
+mod weigh;
+mod words;
+
+pub use self::change::ChangeOut;
+pub use self::file::FileOut;
+pub use self::metric::{
+    ContributionOut, ExcludedOut, FractionOut, IntervalOut, MetricOut, PartnerOut, RankOut, ScoreOut,
+};
+pub use self::words::{Part, Words};
+
+use std::collections::BTreeMap;
+
+use proem_risk::assess::{Assessment, FileAssessment, Investigate};
+use proem_risk::change::Change;
+use proem_risk::level::{Level, Reason};
+use proem_risk::metric::{Metric, Name, Signal};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::feedback::Meter;
+use super::investigation::{Hop, Investigated, Synthesis};
+
+/// The answer of `proem risk --json`: one change.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// The run that it is recorded as, for `proem risk feedback`; null if it is not recorded.
+    pub id: Option<String>,
+    /// How risky the change is.
+    #[schemars(schema_with = "schema::level")]
+    pub risk_level: Level,
+    /// How much of the evidence is there and how well the score is calibrated; null if neither is known.
+    #[schemars(schema_with = "schema::share")]
+    pub confidence: Option<f64>,
+    /// How sure the model says it is; null without one.
+    #[schemars(schema_with = "schema::share")]
+    pub model_confidence: Option<f64>,
+    /// How the assessment came about.
+    pub mode: Mode,
+    /// The most important pieces of evidence, at most five: three by the rules, or what a model cited.
+    pub key_evidence: Vec<Words>,
+    /// What to do, most important first, at most three; none at `LOW`.
+    pub recommendations: Vec<Words>,
+    /// How the evidence makes the level.
+    pub reasoning: Words,
+    /// The hops of the investigation, in order.
+    pub investigation_trace: Vec<HopOut>,
+    /// Why the level is what it is, most important first.
+    pub reasons: Vec<Words>,
+    /// What was assessed.
+    pub change: ChangeOut,
+    /// The score and its place in the repository.
+    pub score: ScoreOut,
+    /// The change's own metrics.
+    pub metrics: Vec<MetricOut>,
+    /// Its files, most risky first.
+    pub files: Vec<FileOut>,
+    /// Usual partners of the changed files that did not change, most usual first.
+    pub missing_partners: Vec<PartnerOut>,
+    /// Metrics of Tier 1 and Tier 2 that could not be measured.
+    pub unknown: Vec<UnknownOut>,
+    /// What else could not be known: gaps of the history, the files and the change.
+    pub gaps: Vec<String>,
+    /// What went wrong on the way, such as a model's answer that could not be used.
+    pub notes: Vec<String>,
+    /// What it was compared with.
+    pub history: HistoryRead,
+    /// The prompts that were used.
+    pub prompts: Vec<PromptUsed>,
+    /// What the investigation used; null if no model was asked.
+    pub spent: Option<Spent>,
+}
+
+/// How an assessment came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Mode {
+    /// A model investigated and summed up; the level is the rules', or higher.
+    Investigated,
+    /// A model was there, and the rules needed none.
+    Rules,
+    /// No model was there, or it gave no usable summary: the same score and evidence, by the rules.
+    Degraded,
+}
+
+impl Mode {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Investigated => "INVESTIGATED",
+            Self::Rules => "RULES",
+            Self::Degraded => "DEGRADED",
+        }
+    }
+}
+
+/// A hop of the investigation.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HopOut {
+    /// What was offered, chosen and found.
+    #[serde(flatten)]
+    pub hop: Hop,
+    /// The path of the file that it looked at.
+    pub path: Option<String>,
+}
+
+/// A metric that could not be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UnknownOut {
+    /// Which.
+    #[schemars(with = "String")]
+    pub metric: Name,
+    /// Of which file; null for the change.
+    pub path: Option<String>,
+    /// Why.
+    pub why: Words,
+}
+
+/// What a change was compared with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HistoryRead {
+    /// Commits of the history.
+    pub commits: u64,
+    /// Those of them that were kept from an earlier time, and not read again.
+    pub cached: u64,
+    /// How far back changes count that were made together, in months.
+    pub window_months: u16,
+    /// Whether only first parents were followed.
+    pub first_parent: bool,
+    /// Merges, which no metric counts.
+    pub merges: u64,
+    /// Commits of programs, which no metric counts.
+    pub bots: u64,
+    /// Commits that `.git-blame-ignore-revs` names.
+    pub ignored: u64,
+    /// Past commits that the score is compared with.
+    pub sampled: u32,
+    /// How many they were drawn from.
+    pub sampled_of: u32,
+    /// Whether older commits are missing here.
+    pub shallow: bool,
+    /// Whether contents are missing here.
+    pub partial: bool,
+    /// Whether there are more commits than are read.
+    pub capped: bool,
+    /// Commits whose date can't be true.
+    pub misdated: u32,
+}
+
+/// A prompt that was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PromptUsed {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What an investigation used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Spent {
+    /// The model that was asked.
+    pub model: String,
+    /// Calls.
+    pub calls: u32,
+    /// Tokens of the prompts; null if that is not known.
+    pub input_tokens: Option<u64>,
+    /// Those of them that were read from the provider's cache; null if that is not known.
+    pub cached_tokens: Option<u64>,
+    /// Tokens of the answers; null if that is not known.
+    pub output_tokens: Option<u64>,
+    /// What it cost, in billionths of a dollar; null if that is not known.
+    pub cost_nano_dollars: Option<u64>,
+}
+
+/// How often something was said to be a false alarm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Rate {
+    /// How often it was.
+    pub count: u64,
+    /// How often anybody said anything of it.
+    pub n: u64,
+}
+
+/// What a report needs beside the assessment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct About {
+    /// The run that it is recorded as.
+    pub id: Option<String>,
+    /// Why this change was assessed, where the choice was left open, in our words.
+    pub chosen: Option<String>,
+    /// The model that investigates, or would have; `None` without one.
+    pub model: Option<String>,
+    /// The prompts that were used.
+    pub prompts: Vec<PromptUsed>,
+    /// What the investigation used; `None` if no model was asked.
+    pub spent: Option<Spent>,
+    /// What the change was compared with.
+    pub history: HistoryRead,
+    /// How often a HIGH was a false alarm, of metrics and of the score; what nobody judged is missing.
+    pub false_positives: BTreeMap<Meter, Rate>,
+    /// What the caller has to say beside it, in our words, such as why no model was asked.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The report of a change: by its investigation if there was one, otherwise by its assessment.
+    #[must_use]
+    pub fn new(change: &Change, assessment: &Assessment, investigated: Option<&Investigated>, about: About) -> Self {
+        let assessment = investigated.map_or(assessment, |investigated| &investigated.assessment);
+        let synthesis = investigated.and_then(|investigated| investigated.synthesis.as_ref());
+        let hops = investigated.map(|investigated| hops(assessment, &investigated.hops)).unwrap_or_default();
+        let mode = mode(assessment, synthesis, about.model.as_deref());
+        let file = |file: &FileAssessment| FileOut::new(change, assessment, file, (mode, &hops, &about));
+        let files = assessment.files.iter().map(file).collect();
+        let partner = |partner: &proem_risk::assess::Partner| PartnerOut::new(partner, path_of(assessment, partner.of));
+        let mut notes = about.notes;
+        notes.extend(investigated.into_iter().flat_map(|investigated| investigated.notes.iter().cloned()));
+        Self {
+            id: about.id,
+            risk_level: assessment.level,
+            confidence: assessment.confidence.map(rounded),
+            model_confidence: synthesis.map(|synthesis| rounded(synthesis.model_confidence)),
+            mode,
+            key_evidence: key_evidence(change, assessment, synthesis),
+            recommendations: recommendations(change, assessment, synthesis),
+            reasoning: reasoning(assessment.level, &reasons_of(change, assessment), synthesis),
+            reasons: reasons_of(change, assessment),
+            change: ChangeOut::new(change, about.chosen),
+            score: ScoreOut::new(&assessment.score, about.false_positives.get(&Meter::Score).copied()),
+            metrics: assessment.metrics.iter().map(|one| MetricOut::new(one, &about.false_positives)).collect(),
+            files,
+            missing_partners: assessment.partners.iter().map(partner).collect(),
+            unknown: unknown(assessment),
+            gaps: gaps(change, assessment),
+            investigation_trace: hops,
+            notes,
+            history: about.history,
+            prompts: about.prompts,
+            spent: about.spent,
+        }
+    }
+}
+
+/// Without a summary, the mode says whether one was wanted and possible.
+fn mode(assessment: &Assessment, synthesis: Option<&Synthesis>, model: Option<&str>) -> Mode {
+    match (synthesis, model, assessment.investigate) {
+        (Some(_), _, _) => Mode::Investigated,
+        (None, Some(_), Investigate::NothingHigh | Investigate::NothingThatRuns) => Mode::Rules,
+        (None, _, _) => Mode::Degraded,
+    }
+}
+
+fn hops(assessment: &Assessment, hops: &[Hop]) -> Vec<HopOut> {
+    let path = |hop: &Hop| assessment.files.iter().find(|file| Some(file.index) == hop.file).map(|f| f.path.clone());
+    hops.iter().map(|hop| HopOut { hop: hop.clone(), path: path(hop) }).collect()
+}
+
+fn key_evidence(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<Words> {
+    match synthesis {
+        Some(synthesis) if !synthesis.key_evidence.is_empty() => {
+            synthesis.key_evidence.iter().take(5).map(Words::foreign).collect()
+        }
+        _ => weigh::of_change(change, assessment),
+    }
+}
+
+/// What a model advises, if it says anything, otherwise what the rules do; nothing at LOW.
+fn recommendations(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<Words> {
+    match synthesis {
+        _ if assessment.level == Level::Low => Vec::new(),
+        Some(synthesis) if !synthesis.recommendations.is_empty() => {
+            synthesis.recommendations.iter().take(recommend::MOST).map(Words::foreign).collect()
+        }
+        _ => recommend::recommend(change, assessment, None),
+    }
+}
+
+fn reasoning(level: Level, reasons: &[Words], synthesis: Option<&Synthesis>) -> Words {
+    if let Some(synthesis) = synthesis {
+        return Words::foreign(&synthesis.reasoning);
+    }
+    let Some((first, rest)) = reasons.split_first() else {
+        return Words::ours(format!("{}, since nothing speaks against it", level.as_str()));
+    };
+    let start = Words::ours(format!("{}: ", level.as_str())).join(first.clone());
+    rest.iter().fold(start, |words, reason| words.and("; ").join(reason.clone()))
+}
+
+/// Why a change has its level.
+fn reasons_of(change: &Change, assessment: &Assessment) -> Vec<Words> {
+    if change.files.is_empty() {
+        return vec![Words::ours("nothing is changed, so there is nothing to assess")];
+    }
+    reasons(assessment, &assessment.reasons)
+}
+
+/// Reasons in our words, with the path that they speak of. Of the worst file its own first reason is told, and
+/// that is not told again.
+fn reasons(assessment: &Assessment, reasons: &[Reason]) -> Vec<Words> {
+    let own =
+        |index: u32| assessment.files.iter().find(|file| file.index == index).and_then(|file| file.reasons.first());
+    let told = reasons.iter().find_map(|reason| match reason {
+        Reason::WorstFile { file } => own(*file),
+        _ => None,
+    });
+    let words = |reason: &Reason| match reason {
+        Reason::WorstFile { file } => {
+            let words = own(*file).unwrap_or(reason).in_words();
+            Words::default().path(path_of(assessment, *file)).and(": ").and(words)
+        }
+        Reason::Sensitive { file } => Words::ours(reason.in_words()).and(": ").path(path_of(assessment, *file)),
+        _ => Words::ours(reason.in_words()),
+    };
+    reasons.iter().filter(|reason| Some(*reason) != told).map(words).collect()
+}
+
+/// The path of the file at a place of the change.
+fn path_of(assessment: &Assessment, index: u32) -> String {
+    assessment.files.iter().find(|file| file.index == index).map(|file| file.path.clone()).unwrap_or_default()
+}
+
+/// Whether a metric decides something and could not be measured.
+fn is_unknown(metric: &Metric) -> bool {
+    metric.signal == Signal::Unknown && metric.name.tier().is_some()
+}
+
+fn unknown(assessment: &Assessment) -> Vec<UnknownOut> {
+    let of = |path: Option<&str>, metric: &Metric| UnknownOut {
+        metric: metric.name,
+        path: path.map(str::to_owned),
+        why: Words::from(&metric.evidence),
+    };
+    let own = assessment.metrics.iter().filter(|metric| metric.value.is_none()).map(|metric| of(None, metric));
+    let files = assessment.files.iter().flat_map(|file| {
+        file.metrics.iter().filter(|metric| is_unknown(metric)).map(|metric| of(Some(&file.path), metric))
+    });
+    own.chain(files).collect()
+}
+
+/// What the change and the assessment say could not be known, once each.
+fn gaps(change: &Change, assessment: &Assessment) -> Vec<String> {
+    let mut gaps = assessment.gaps.clone();
+    gaps.extend(change.gaps.iter().filter(|gap| !assessment.gaps.contains(gap)).cloned());
+    gaps
+}
+
+/// Six decimals: more would be noise of the last bits.
+fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What was assessed, as a report has it.
+
+use proem_risk::change::{Change, Kind};
+use proem_risk::history::ObjectId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Words;
+
+/// How many digits of an id a sentence shows.
+const SHOWN_DIGITS: usize = 10;
+
+/// What was assessed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangeOut {
+    /// `commit`, `range`, `staged` or `work-tree`.
+    pub kind: String,
+    /// What it is and what it is compared with.
+    pub assessed: Words,
+    /// Why this one, where the choice was left open.
+    pub chosen: Option<String>,
+    /// The commit that it is or ends with; null for what is not committed.
+    pub id: Option<String>,
+    /// The commit that it stands on; null if it begins the history.
+    pub base: Option<String>,
+    /// How many commits it has; 0 for what is not committed.
+    pub commits: u32,
+    /// Whether it is a merge, which is compared with its first parent.
+    pub merge: bool,
+    /// When, in seconds since 1970.
+    pub at: i64,
+    /// The author's mail address, after the mailmap.
+    pub author: Option<String>,
+    /// The first line of its message.
+    pub subject: String,
+    /// Lines added in files whose lines are counted; null if there are none such.
+    pub lines_added: Option<u64>,
+    /// Lines removed in files whose lines are counted; null if there are none such.
+    pub lines_removed: Option<u64>,
+    /// Files whose lines are not counted: binary files, links, submodules, missing ones.
+    pub uncounted_files: usize,
+}
+
+impl ChangeOut {
+    pub(super) fn new(change: &Change, chosen: Option<String>) -> Self {
+        let lines = lines(change);
+        let kind = match change.kind {
+            Kind::Commit => "commit",
+            Kind::Range => "range",
+            Kind::Staged => "staged",
+            Kind::WorkTree => "work-tree",
+        };
+        Self {
+            kind: kind.to_owned(),
+            assessed: assessed(change),
+            chosen,
+            id: change.id.map(|id| id.to_string()),
+            base: change.base.map(|id| id.to_string()),
+            commits: change.commits,
+            merge: change.is_merge,
+            at: change.at,
+            author: change.author.as_ref().map(|person| person.mail.clone()),
+            subject: change.subject.clone(),
+            lines_added: lines.map(|(added, _)| added),
+            lines_removed: lines.map(|(_, removed)| removed),
+            uncounted_files: change.files.iter().filter(|file| file.lines.is_none()).count(),
+        }
+    }
+}
+
+/// Lines added and removed in files whose lines are counted; `None` if no file's are, though there are files.
+pub(super) fn lines(change: &Change) -> Option<(u64, u64)> {
+    let mut counted = change.files.iter().filter_map(|file| file.lines).peekable();
+    if counted.peek().is_none() && !change.files.is_empty() {
+        return None;
+    }
+    Some(counted.fold((0_u64, 0_u64), |(added, removed), lines| {
+        (added.saturating_add(lines.added.into()), removed.saturating_add(lines.removed.into()))
+    }))
+}
+
+/// What a change is and what it is compared with.
+fn assessed(change: &Change) -> Words {
+    let short = |id: ObjectId| id.to_string().chars().take(SHOWN_DIGITS).collect::<String>();
+    let id = change.id.map(short).unwrap_or_default();
+    let base = change.base.map(short);
+    Words::ours(match (change.kind, base) {
+        (Kind::Commit, Some(base)) if change.is_merge => format!("merge {id} against its first parent {base}"),
+        (Kind::Commit, Some(base)) => format!("commit {id} against its parent {base}"),
+        (Kind::Commit, None) => format!("commit {id}, which begins the history"),
+        (Kind::Range, Some(base)) => match change.commits {
+            1 => format!("1 commit up to {id} against {base}"),
+            commits => format!("{commits} commits up to {id} against {base}"),
+        },
+        (Kind::Range, None) => format!("all {} commits up to {id}", change.commits),
+        (Kind::Staged, Some(base)) => format!("what is staged, against HEAD {base}"),
+        (Kind::Staged, None) => "what is staged for the first commit".to_owned(),
+        (Kind::WorkTree, Some(base)) => format!("the work tree with untracked files, against HEAD {base}"),
+        (Kind::WorkTree, None) => "the work tree, before the first commit".to_owned(),
+    })
+}

@@ -1,0 +1,122 @@
+//! A file of the change, as a report has it.
+
+use proem_risk::assess::{Assessment, FileAssessment};
+use proem_risk::change::{Change, Status};
+use proem_risk::level::Level;
+use proem_risk::metric::Signal;
+use proem_risk::path::{Role, Sensitive};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{About, HopOut, MetricOut, Mode, Words, reasoning, reasons, recommend, rounded, schema, weigh};
+
+/// A file of the change.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FileOut {
+    /// Its path.
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `renamed` or `type-changed`.
+    pub status: String,
+    /// Its language; null if the name doesn't tell.
+    pub language: Option<String>,
+    /// What it is for: `code`, `test`, `documentation` …
+    pub role: String,
+    /// `security` or `production` for a sensitive file.
+    pub sensitive: Option<String>,
+    /// The framework that couples it by design.
+    pub framework: Option<String>,
+    /// Its lines after the change.
+    pub lines: Option<u32>,
+    /// How risky it is.
+    #[schemars(schema_with = "schema::level")]
+    pub risk_level: Level,
+    /// The share of its Tier metrics that could be measured, at most the change's confidence.
+    #[schemars(schema_with = "schema::share")]
+    pub confidence: Option<f64>,
+    /// How the assessment came about.
+    pub mode: Mode,
+    /// The most important pieces of evidence, at most three.
+    pub key_evidence: Vec<Words>,
+    /// What to do, at most three; none at `LOW`.
+    pub recommendations: Vec<Words>,
+    /// How the evidence makes the level.
+    pub reasoning: Words,
+    /// The hops of the investigation that looked at it.
+    pub investigation_trace: Vec<HopOut>,
+    /// Why the level is what it is.
+    pub reasons: Vec<Words>,
+    /// Its metrics.
+    pub metrics: Vec<MetricOut>,
+}
+
+impl FileOut {
+    pub(super) fn new(
+        change: &Change,
+        assessment: &Assessment,
+        file: &FileAssessment,
+        (mode, hops, about): (Mode, &[HopOut], &About),
+    ) -> Self {
+        let reasons = reasons(assessment, &file.reasons);
+        let sensitive = file.class.sensitive.map(|sensitive| match sensitive {
+            Sensitive::Security => "security".to_owned(),
+            Sensitive::Production => "production".to_owned(),
+        });
+        let recommendations = match file.level {
+            Level::Low => Vec::new(),
+            Level::Medium | Level::High => recommend::recommend(change, assessment, Some(file.index)),
+        };
+        Self {
+            path: file.path.clone(),
+            status: status(file.status).to_owned(),
+            language: file.class.language.as_ref().map(|language| language.0.clone()),
+            role: role(file.class.role).to_owned(),
+            sensitive,
+            framework: file.class.framework.as_ref().map(|framework| framework.0.clone()),
+            lines: file.lines,
+            risk_level: file.level,
+            confidence: confidence(assessment, file),
+            mode,
+            key_evidence: weigh::of_file(file),
+            recommendations,
+            reasoning: reasoning(file.level, &reasons, None),
+            investigation_trace: hops.iter().filter(|hop| hop.hop.file == Some(file.index)).cloned().collect(),
+            reasons,
+            metrics: file.metrics.iter().map(|one| MetricOut::new(one, &about.false_positives)).collect(),
+        }
+    }
+}
+
+/// The share of a file's Tier metrics that could be measured, at most the change's confidence.
+fn confidence(assessment: &Assessment, file: &FileAssessment) -> Option<f64> {
+    let tier = file.metrics.iter().filter(|metric| metric.name.tier().is_some());
+    let (known, all) = tier.fold((0_u32, 0_u32), |(known, all), metric| {
+        (known.saturating_add(u32::from(metric.signal != Signal::Unknown)), all.saturating_add(1))
+    });
+    if all == 0 {
+        return None;
+    }
+    assessment.confidence.map(|confidence| rounded(confidence.min(f64::from(known) / f64::from(all))))
+}
+
+const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Added => "added",
+        Status::Modified => "modified",
+        Status::Deleted => "deleted",
+        Status::Renamed => "renamed",
+        Status::TypeChanged => "type-changed",
+    }
+}
+
+const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Code => "code",
+        Role::Test => "test",
+        Role::Documentation => "documentation",
+        Role::Configuration => "configuration",
+        Role::Generated => "generated",
+        Role::Vendored => "vendored",
+        Role::Lock => "lock",
+        Role::Asset => "asset",
+    }
+}

@@ -1,0 +1,235 @@
+//! Metrics, the score and files as a report has them.
+
+use std::collections::BTreeMap;
+
+use proem_risk::assess::{Partner, ScoreOf};
+use proem_risk::metric::{Between, Metric, Name, Rank, Signal, Tier};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::risk::feedback::Meter;
+
+use super::{Rate, Words, rounded, schema};
+
+/// A measured metric.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MetricOut {
+    /// Which, such as `coupling`.
+    #[schemars(with = "String")]
+    pub name: Name,
+    /// 1 if it is always measured, 2 if it is measured where it is asked for, null if no rule speaks of it.
+    pub tier: Option<u8>,
+    /// The value; null if it is unknown, and then `evidence` says why.
+    pub value: Option<f64>,
+    /// What it counts in: `files`, `share`, `days` …
+    pub unit: String,
+    /// The counts that it was made from, where it is a share.
+    pub of: Option<FractionOut>,
+    /// Where it would be found in 95 of 100 repetitions.
+    pub interval: Option<IntervalOut>,
+    /// Its place among the others of the repository.
+    pub rank: Option<RankOut>,
+    /// What the rules make of it.
+    #[schemars(schema_with = "schema::signal")]
+    pub signal: Signal,
+    /// How often this metric's HIGH was said to be a false alarm; null if nobody ever judged one.
+    pub false_positives: Option<Rate>,
+    /// What was not counted.
+    pub excluded: Vec<ExcludedOut>,
+    /// One sentence about it.
+    pub evidence: Words,
+    /// Further names: importers, partners, incidents; at most 20.
+    pub details: Vec<Words>,
+}
+
+/// A part of a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FractionOut {
+    /// How many.
+    pub numerator: u64,
+    /// Out of how many.
+    pub denominator: u64,
+}
+
+/// An interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct IntervalOut {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A place among others of the same repository.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RankOut {
+    /// The share of them that are below, in percent.
+    #[schemars(schema_with = "schema::percentile")]
+    pub percentile: f64,
+    /// How many there are.
+    pub among: u32,
+}
+
+/// Something that was not counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExcludedOut {
+    /// What.
+    pub what: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The score: how often changes like this one needed a fix.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ScoreOut {
+    /// The calibrated probability, by the projects that it was learned from; compare it within a repository
+    /// only. Null if too little is known.
+    #[schemars(schema_with = "schema::share")]
+    pub probability: Option<f64>,
+    /// Its place among past commits of the repository; null if there are none to compare with.
+    pub rank: Option<RankOut>,
+    /// Where that place would be found in 95 of 100 samples, in percent.
+    pub interval: Option<IntervalOut>,
+    /// What the rules make of the place.
+    #[schemars(schema_with = "schema::signal")]
+    pub signal: Signal,
+    /// How often its HIGH was said to be a false alarm; null if nobody ever judged one.
+    pub false_positives: Option<Rate>,
+    /// What everything but the size adds to what the size alone predicts, in log-odds; null if unknown.
+    pub given_size: Option<f64>,
+    /// The score before any metric is known, in log-odds.
+    pub intercept: Option<f64>,
+    /// What each metric adds, in log-odds, the weightiest first. Intercept and all of them sum to the score.
+    pub contributions: Vec<ContributionOut>,
+    /// The metrics that it does without.
+    pub unknown: Vec<String>,
+}
+
+/// What one metric adds to the score.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ContributionOut {
+    /// The metric's short name in the literature, such as `la`.
+    pub feature: String,
+    /// What it counts.
+    pub meaning: String,
+    /// How much it adds, in log-odds; negative where it makes the change less risky.
+    pub log_odds: f64,
+}
+
+/// A file that usually changes with a changed one, and didn't.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PartnerOut {
+    /// Its path.
+    pub path: String,
+    /// The changed file.
+    pub of: String,
+    /// Commits that touched both, out of those that touched the changed file.
+    pub together: FractionOut,
+    /// The lower bound of that share, with 95 % confidence.
+    pub low: f64,
+    /// Whether an import explains it; null if that is unknown.
+    pub imported: Option<bool>,
+}
+
+impl From<Between> for IntervalOut {
+    fn from(between: Between) -> Self {
+        Self { low: rounded(between.low), high: rounded(between.high) }
+    }
+}
+
+impl From<Rank> for RankOut {
+    fn from(rank: Rank) -> Self {
+        Self { percentile: rounded(rank.percentile), among: rank.among }
+    }
+}
+
+impl From<proem_risk::metric::Fraction> for FractionOut {
+    fn from(fraction: proem_risk::metric::Fraction) -> Self {
+        Self { numerator: fraction.numerator, denominator: fraction.denominator }
+    }
+}
+
+impl MetricOut {
+    pub(super) fn new(metric: &Metric, rates: &BTreeMap<Meter, Rate>) -> Self {
+        let tier = metric.name.tier().map(|tier| match tier {
+            Tier::One => 1,
+            Tier::Two => 2,
+        });
+        let excluded = |excluded: &proem_risk::metric::Excluded| ExcludedOut {
+            what: excluded.what.clone(),
+            count: excluded.count,
+        };
+        Self {
+            name: metric.name,
+            tier,
+            value: metric.value.map(rounded),
+            unit: unit(metric).to_owned(),
+            of: metric.of.map(FractionOut::from),
+            interval: metric.between.map(IntervalOut::from),
+            rank: metric.rank.map(RankOut::from),
+            signal: metric.signal,
+            false_positives: Meter::of(metric.name).and_then(|meter| rates.get(&meter).copied()),
+            excluded: metric.excluded.iter().map(excluded).collect(),
+            evidence: Words::from(&metric.evidence),
+            details: metric.details.iter().map(Words::from).collect(),
+        }
+    }
+}
+
+/// The word for a unit, as the metric itself is written.
+const fn unit(metric: &Metric) -> &'static str {
+    use proem_risk::metric::Unit;
+    match metric.unit {
+        Unit::Files => "files",
+        Unit::Share => "share",
+        Unit::Ratio => "ratio",
+        Unit::Days => "days",
+        Unit::Lines => "lines",
+        Unit::Commits => "commits",
+        Unit::Calls => "calls",
+        Unit::Persons => "persons",
+        Unit::Count => "count",
+        Unit::Percentile => "percentile",
+        Unit::Flag => "flag",
+    }
+}
+
+impl ScoreOut {
+    pub(super) fn new(score: &ScoreOf, false_positives: Option<Rate>) -> Self {
+        let scored = score.scored.as_ref();
+        let mut contributions: Vec<ContributionOut> = scored
+            .into_iter()
+            .flat_map(|scored| &scored.contributions)
+            .map(|contribution| ContributionOut {
+                feature: contribution.feature.as_str().to_owned(),
+                meaning: contribution.feature.in_words().to_owned(),
+                log_odds: rounded(contribution.log_odds),
+            })
+            .collect();
+        contributions.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
+        let unknown = scored.into_iter().flat_map(|scored| &scored.unknown);
+        Self {
+            probability: scored.map(|scored| rounded(scored.probability)),
+            rank: score.rank.map(RankOut::from),
+            interval: score.between.map(IntervalOut::from),
+            signal: score.signal,
+            false_positives,
+            given_size: scored.and_then(|scored| scored.given_size).map(rounded),
+            intercept: scored.map(|scored| rounded(scored.intercept)),
+            contributions,
+            unknown: unknown.map(|feature| feature.in_words().to_owned()).collect(),
+        }
+    }
+}
+
+impl PartnerOut {
+    pub(super) fn new(partner: &Partner, of: String) -> Self {
+        Self {
+            path: partner.path.clone(),
+            of,
+            together: partner.together.into(),
+            low: rounded(partner.low),
+            imported: partner.imported,
+        }
+    }
+}

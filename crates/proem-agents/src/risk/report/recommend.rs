@@ -1,0 +1,162 @@
+//! What to do about a change, by rules.
+//!
+//! Every advice names something: a file, a person, a partner, an incident. Where there is nothing to
+//! name, there is no advice.
+
+use proem_risk::assess::{Assessment, FileAssessment};
+use proem_risk::change::Change;
+use proem_risk::level::Reason;
+use proem_risk::metric::{Metric, Name, Piece, Sentence, Signal};
+use proem_risk::path::Sensitive;
+use proem_risk::score::Feature;
+
+use super::weigh::counted;
+use super::{Part, Words};
+
+/// The most that is advised.
+pub(super) const MOST: usize = 3;
+
+/// The metrics of the score that a split makes smaller.
+const SIZE: [Feature; 6] = [Feature::La, Feature::Ld, Feature::Nf, Feature::Nd, Feature::Ns, Feature::Entropy];
+
+/// What a rule looks at.
+#[derive(Debug, Clone, Copy)]
+struct Scene<'a> {
+    change: &'a Change,
+    assessment: &'a Assessment,
+    file: &'a FileAssessment,
+    metric: &'a Metric,
+}
+
+/// A rule: what a signal of a metric asks for.
+type Rule = fn(&Scene<'_>) -> Option<Words>;
+
+/// The rules, most important first.
+const RULES: [(Name, Rule); 5] = [
+    (Name::IncidentSimilarity, incident),
+    (Name::CoChange, partner),
+    (Name::OwnershipChurn, owner),
+    (Name::Coupling, importers),
+    (Name::TestRatio, tests),
+];
+
+/// What to do about a change, or about one of its files, most important first.
+///
+/// HIGH signals come before a sensitive file and the score, these before MEDIUM signals; each rule speaks
+/// once for a change.
+pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<Words> {
+    let files = || assessment.files.iter().filter(|file| only.is_none_or(|index| file.index == index));
+    let of_signal = |signal: Signal| {
+        RULES.iter().filter_map(move |(name, rule)| {
+            files().find_map(|file| {
+                let metric = file.metrics.iter().find(|metric| metric.name == *name && metric.signal == signal)?;
+                rule(&Scene { change, assessment, file, metric })
+            })
+        })
+    };
+    let own = [
+        files().find_map(sensitive),
+        Some(()).filter(|()| only.is_none()).and_then(|()| split(change, assessment)),
+        Some(()).filter(|()| only.is_none()).and_then(|()| history(assessment)),
+    ];
+    let mut advice: Vec<Words> = Vec::new();
+    for words in of_signal(Signal::High).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium)) {
+        if !advice.contains(&words) {
+            advice.push(words);
+        }
+    }
+    advice.truncate(MOST);
+    advice
+}
+
+/// The first piece of a metric's evidence and details that `pick` takes.
+fn first<'m>(metric: &'m Metric, pick: impl Fn(&'m Piece) -> Option<&'m str>) -> Option<&'m str> {
+    let sentences = std::iter::once(&metric.evidence).chain(&metric.details);
+    sentences.flat_map(|Sentence(pieces)| pieces).find_map(pick)
+}
+
+fn incident(scene: &Scene<'_>) -> Option<Words> {
+    let title = first(scene.metric, |piece| match piece {
+        Piece::Message(text) => Some(text.as_str()),
+        _ => None,
+    })?;
+    let words = Words::ours("read how this was mended, and test that it can't come back in ").path(&scene.file.path);
+    Some(words.and(": ").then(Part::Message(title.to_owned())))
+}
+
+fn partner(scene: &Scene<'_>) -> Option<Words> {
+    let partner = scene.assessment.partners.iter().find(|partner| partner.of == scene.file.index)?;
+    let together = partner.together;
+    Some(
+        Words::ours("change ")
+            .path(&partner.path)
+            .and(" too, or say why not: it changed in ")
+            .and(format!("{} of {} commits of ", together.numerator, together.denominator)),
+    )
+    .map(|words| words.path(&scene.file.path))
+}
+
+/// The last named is who led before; the author is asked for nobody's review of their own.
+fn owner(scene: &Scene<'_>) -> Option<Words> {
+    let author = scene.change.author.as_ref();
+    let Sentence(pieces) = &scene.metric.evidence;
+    let person = pieces.iter().rev().find_map(|piece| match piece {
+        Piece::Person(person) if author.is_none_or(|author| author.mail != *person) => Some(person.clone()),
+        _ => None,
+    })?;
+    let words = Words::ours("ask ").then(Part::Person(person)).and(" to review ").path(&scene.file.path);
+    Some(words.and(", whose owner changed"))
+}
+
+fn importers(scene: &Scene<'_>) -> Option<Words> {
+    let importer = first(scene.metric, |piece| match piece {
+        Piece::Path(path) if *path != scene.file.path => Some(path.as_str()),
+        _ => None,
+    })?;
+    let words = Words::ours("run what tests ").path(importer);
+    let others = scene.metric.value.unwrap_or(1.0) - 1.0;
+    let words = if others >= 1.0 {
+        words.and(format!(" and the other {others} files that import "))
+    } else {
+        words.and(", which imports ")
+    };
+    Some(words.path(&scene.file.path))
+}
+
+fn tests(scene: &Scene<'_>) -> Option<Words> {
+    let words = Words::ours("add tests for ").path(&scene.file.path);
+    let Some(of) = scene.metric.of else { return Some(words.and(" before it is merged")) };
+    let (tests, code) = (counted(of.numerator, "line"), of.denominator);
+    Some(words.and(format!(": {tests} of tests stand against {code} of code")))
+}
+
+/// A sensitive file is reviewed by whoever answers for it.
+fn sensitive(file: &FileAssessment) -> Option<Words> {
+    let what = match file.class.sensitive? {
+        Sensitive::Security => "security",
+        Sensitive::Production => "what runs in production",
+    };
+    Some(Words::ours("have ").path(&file.path).and(format!(" reviewed by somebody who answers for {what}")))
+}
+
+/// A change of several files whose score comes from its size is split.
+fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
+    assessment.reasons.iter().find(|reason| matches!(reason, Reason::Score { .. }))?;
+    let contributions = &assessment.score.scored.as_ref()?.contributions;
+    let top = contributions.iter().max_by(|a, b| a.log_odds.total_cmp(&b.log_odds)).filter(|top| top.log_odds > 0.0)?;
+    if !SIZE.contains(&top.feature) || change.files.len() < 2 {
+        return None;
+    }
+    let added: u64 = change.files.iter().filter_map(|file| file.lines).map(|lines| u64::from(lines.added)).sum();
+    let largest = change.files.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
+    let (files, lines) = (counted(change.files.len(), "file"), counted(added, "added line"));
+    let words = Words::ours(format!("split it, {lines} in {files}: begin with "));
+    Some(words.path(largest.path.lossy()))
+}
+
+/// Where nothing could be measured for want of history, the history is fetched.
+fn history(assessment: &Assessment) -> Option<Words> {
+    let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown));
+    let gap = assessment.gaps.first().filter(|_| is_blind)?;
+    Some(Words::ours(format!("mend what hides the evidence, then assess again: {gap}")))
+}

@@ -1,0 +1,348 @@
+//! Reports of assessments that are made by hand.
+
+use std::collections::BTreeMap;
+
+use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, ScoreOf};
+use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::history::ObjectId;
+use proem_risk::identity::Person;
+use proem_risk::level::{Level, Reason};
+use proem_risk::metric::{Between, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
+use proem_risk::path::{Class, RepoPath, Role, Sensitive};
+use proem_risk::score::{Contribution, Feature, Scored};
+
+use super::*;
+use crate::risk::investigation::{Action, By};
+
+/// A change of these files, each with its metrics.
+#[derive(Debug, Clone)]
+struct Made {
+    change: Change,
+    assessment: Assessment,
+}
+
+fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
+    let class = || Class { language: None, role: Role::Code, sensitive: None, framework: None };
+    let changed = |path: &str| ChangedFile {
+        path: RepoPath::new(path),
+        before: None,
+        status: Status::Modified,
+        kind: FileKind::Regular,
+        class: class(),
+        lines: Some(Lines { added: 12, removed: 3 }),
+        lines_before: Some(100),
+        lines_after: Some(109),
+    };
+    let assessed = |(index, (path, metrics)): (usize, &(&str, Vec<Metric>))| FileAssessment {
+        index: u32::try_from(index).unwrap(),
+        path: (*path).to_owned(),
+        class: class(),
+        lines: Some(109),
+        status: Status::Modified,
+        level,
+        reasons: Vec::new(),
+        metrics: metrics.clone(),
+    };
+    let change = Change {
+        kind: Kind::Commit,
+        id: ObjectId::parse(&[b'a'; 40]),
+        base: ObjectId::parse(&[b'b'; 40]),
+        commits: 1,
+        is_merge: false,
+        at: 1_700_000_000,
+        author: Some(Person { mail: "ann@example.org".to_owned(), name: "Ann".to_owned() }),
+        subject: "Speed it up".to_owned(),
+        files: files.iter().map(|(path, _)| changed(path)).collect(),
+        identifiers: Vec::new(),
+        gaps: Vec::new(),
+    };
+    let assessment = Assessment {
+        level,
+        reasons: Vec::new(),
+        confidence: Some(0.8),
+        score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        metrics: Vec::new(),
+        files: files.iter().enumerate().map(assessed).collect(),
+        partners: Vec::new(),
+        investigate: Investigate::Yes,
+        gaps: Vec::new(),
+        calibration_error: 0.05,
+    };
+    Made { change, assessment }
+}
+
+fn metric(name: Name, signal: Signal, evidence: Sentence) -> Metric {
+    Metric { signal, evidence, ..Metric::of(name, 12.0) }
+}
+
+fn path(path: &str) -> Piece {
+    Piece::Path(path.to_owned())
+}
+
+fn high(name: Name) -> Metric {
+    let evidence = match name {
+        Name::IncidentSimilarity => {
+            Sentence::ours("it is like ").then(Piece::Message("17 Time-out after the check".to_owned()))
+        }
+        Name::OwnershipChurn => Sentence::default()
+            .then(Piece::Person("ann@example.org".to_owned()))
+            .and(" leads since 14 days; ")
+            .then(Piece::Person("bob@example.org".to_owned()))
+            .and(" led before"),
+        Name::CoChange => Sentence::default().then(path("b.rs")).and(" changed in 15 of 20"),
+        _ => Sentence::ours(format!("evidence of {}", name.as_str())),
+    };
+    let details = if name == Name::Coupling { vec![Sentence::default().then(path("user.rs"))] } else { Vec::new() };
+    let of = (name == Name::TestRatio).then_some(Fraction { numerator: 1, denominator: 250 });
+    Metric { details, of, ..metric(name, Signal::High, evidence) }
+}
+
+fn about() -> About {
+    About { model: Some("m".to_owned()), ..About::default() }
+}
+
+fn exact(words: &[Words]) -> Vec<String> {
+    words.iter().map(Words::exact).collect()
+}
+
+fn with_score(mut made: Made, top: Feature) -> Made {
+    let contributions = Feature::ALL
+        .into_iter()
+        .map(|feature| Contribution { feature, log_odds: if feature == top { 0.9 } else { -0.1 } })
+        .collect();
+    made.assessment.score = ScoreOf {
+        scored: Some(Scored {
+            probability: 0.4,
+            log_odds: -0.4,
+            intercept: -1.0,
+            contributions,
+            given_size: Some(0.2),
+            unknown: Vec::new(),
+            known: 1.0,
+        }),
+        rank: Some(Rank { percentile: 97.4, among: 480 }),
+        between: Some(Between { low: 95.0, high: 98.6 }),
+        signal: Signal::High,
+    };
+    made.assessment.reasons = vec![Reason::Score { percentile: 97.4 }];
+    made
+}
+
+#[test]
+fn advice_names_what_it_is_about() {
+    let check = |name: Name, expected: &[&str]| {
+        let mut made = made(Level::High, &[("src/a.rs", vec![high(name)])]);
+        let together = Fraction { numerator: 15, denominator: 20 };
+        made.assessment.partners =
+            vec![Partner { path: "b.rs".to_owned(), of: 0, together, low: 0.53, imported: Some(false) }];
+        let report = Report::new(&made.change, &made.assessment, None, about());
+        assert_eq!(exact(&report.recommendations), expected, "{name:?}");
+        assert_eq!(exact(&report.files[0].recommendations), expected, "{name:?}");
+    };
+    check(
+        Name::IncidentSimilarity,
+        &["read how this was mended, and test that it can't come back in src/a.rs: 17 Time-out after the check"],
+    );
+    check(Name::CoChange, &["change b.rs too, or say why not: it changed in 15 of 20 commits of src/a.rs"]);
+    check(Name::OwnershipChurn, &["ask bob@example.org to review src/a.rs, whose owner changed"]);
+    check(Name::Coupling, &["run what tests user.rs and the other 11 files that import src/a.rs"]);
+    check(Name::TestRatio, &["add tests for src/a.rs: 1 line of tests stand against 250 of code"]);
+    check(Name::PriorFixes, &[]);
+}
+
+#[test]
+fn there_is_no_advice_about_nothing() {
+    let low = made(Level::Low, &[("a.rs", vec![high(Name::TestRatio)])]);
+    assert_eq!(exact(&Report::new(&low.change, &low.assessment, None, about()).recommendations), [""; 0]);
+    // Nobody but the author is named, no partner is missing, no importer is known.
+    let anonymous = Metric {
+        evidence: Sentence::default().then(Piece::Person("ann@example.org".to_owned())),
+        ..high(Name::OwnershipChurn)
+    };
+    let unnamed = Metric { details: Vec::new(), ..high(Name::Coupling) };
+    let high = made(Level::High, &[("a.rs", vec![anonymous, unnamed, high(Name::CoChange)])]);
+    assert_eq!(exact(&Report::new(&high.change, &high.assessment, None, about()).recommendations), [""; 0]);
+}
+
+#[test]
+fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
+    for (top, expected) in [
+        (Feature::La, vec!["split it, 24 added lines in 2 files: begin with b.rs"]),
+        (Feature::Nf, vec!["split it, 24 added lines in 2 files: begin with b.rs"]),
+        (Feature::Exp, vec![]),
+    ] {
+        let made = with_score(made(Level::High, &[("a.rs", vec![]), ("b.rs", vec![])]), top);
+        let report = Report::new(&made.change, &made.assessment, None, about());
+        assert_eq!(exact(&report.recommendations), expected, "{top:?}");
+    }
+}
+
+#[test]
+fn sensitive_files_are_reviewed_by_who_answers_for_them() {
+    let mut made = made(Level::Medium, &[("keys.rs", vec![])]);
+    made.assessment.files[0].class.sensitive = Some(Sensitive::Security);
+    made.assessment.reasons = vec![Reason::Sensitive { file: 0 }];
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody who answers for security"]);
+    assert!(report.reasoning.exact().starts_with("MEDIUM: "), "{:?}", report.reasoning);
+    assert!(report.reasons[0].names("keys.rs"));
+}
+
+#[test]
+fn strong_evidence_comes_first_and_each_metric_before_its_second() {
+    let medium = |name: Name| Metric { signal: Signal::Medium, ..high(name) };
+    let made = made(
+        Level::High,
+        &[
+            ("a.rs", vec![high(Name::Coupling), medium(Name::IncidentSimilarity)]),
+            ("b.rs", vec![high(Name::Coupling), high(Name::TestRatio)]),
+        ],
+    );
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(
+        exact(&report.key_evidence),
+        ["a.rs: evidence of coupling", "b.rs: evidence of test_ratio", "b.rs: evidence of coupling"]
+    );
+    let scored = with_score(made.clone(), Feature::La);
+    let report = Report::new(&scored.change, &scored.assessment, None, about());
+    assert_eq!(
+        report.key_evidence[0].exact(),
+        "24 lines added and 6 removed in 2 files: scored above 97 % of 480 past commits, mostly by lines added"
+    );
+    assert_eq!(report.key_evidence.len(), 3);
+}
+
+#[test]
+fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
+    let unknown = Metric::unknown(Name::TestRatio, Sentence::ours("no tests of it were found"));
+    let mut made =
+        made(Level::Low, &[("a.rs", vec![unknown, metric(Name::Coupling, Signal::Low, Sentence::ours("x"))])]);
+    made.change.gaps = vec!["a shallow clone".to_owned()];
+    made.assessment.gaps = vec!["a shallow clone".to_owned(), "no tree".to_owned()];
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(
+        exact(&report.key_evidence),
+        ["12 lines added and 3 removed in 1 file; there are too few past commits to compare it with"]
+    );
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json.pointer("/files/0/metrics/0/value"), Some(&serde_json::Value::Null));
+    assert_eq!(json.pointer("/unknown/0/why"), Some(&"no tests of it were found".into()));
+    assert_eq!(json.pointer("/score/probability"), Some(&serde_json::Value::Null));
+    assert_eq!(report.gaps, ["a shallow clone", "no tree"]);
+    // One of two signals is known; the change is at most as sure as that.
+    assert_eq!(report.files[0].confidence, Some(0.5));
+}
+
+#[test]
+fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
+    let made = made(Level::High, &[("a.rs", vec![high(Name::Coupling)])]);
+    let synthesis = Synthesis {
+        risk_level: Level::High,
+        model_confidence: 0.7,
+        key_evidence: vec!["it is imported widely".to_owned()],
+        recommendations: Vec::new(),
+        reasoning: "Because so much depends on it.".to_owned(),
+    };
+    let check = |investigate: Investigate, model: Option<&str>, synthesis: Option<Synthesis>, expected: Mode| {
+        let mut made = made.clone();
+        made.assessment.investigate = investigate;
+        let investigated = synthesis.map(|synthesis| investigated(made.assessment.clone(), synthesis));
+        let about = About { model: model.map(str::to_owned), ..About::default() };
+        let report = Report::new(&made.change, &made.assessment, investigated.as_ref(), about);
+        assert_eq!(report.mode, expected, "{investigate:?} {model:?}");
+        report
+    };
+    check(Investigate::Yes, None, None, Mode::Degraded);
+    check(Investigate::NothingHigh, None, None, Mode::Degraded);
+    check(Investigate::NothingHigh, Some("m"), None, Mode::Rules);
+    check(Investigate::NothingThatRuns, Some("m"), None, Mode::Rules);
+    check(Investigate::Yes, Some("m"), None, Mode::Degraded);
+    let report = check(Investigate::Yes, Some("m"), Some(synthesis), Mode::Investigated);
+    assert_eq!(report.model_confidence, Some(0.7));
+    assert_eq!(report.key_evidence, [Words::foreign("it is imported widely")]);
+    assert_eq!(report.reasoning, Words::foreign("Because so much depends on it."));
+    // It advised nothing, so the rules do.
+    assert_eq!(exact(&report.recommendations), ["run what tests user.rs and the other 11 files that import a.rs"]);
+    assert_eq!(report.investigation_trace[0].path.as_deref(), Some("a.rs"));
+    assert_eq!(report.files[0].investigation_trace.len(), 1);
+    assert_eq!(report.notes, ["a citation was none"]);
+}
+
+fn investigated(assessment: Assessment, synthesis: Synthesis) -> Investigated {
+    let hop = Hop {
+        hop: 1,
+        offered: vec![Action::CalculateMetric, Action::Finalize],
+        action: Action::CalculateMetric,
+        by: By::Model,
+        metric: Some("ownership_churn".to_owned()),
+        file: Some(0),
+        result: "bob leads".to_owned(),
+        reasoning: "Who knows it?".to_owned(),
+    };
+    Investigated {
+        assessment,
+        synthesis: Some(synthesis),
+        hops: vec![hop],
+        exchanges: Vec::new(),
+        notes: vec!["a citation was none".to_owned()],
+    }
+}
+
+#[test]
+fn what_was_assessed_is_said() {
+    let base = made(Level::Low, &[("a.rs", vec![])]).change;
+    let check = |change: Change, expected: &str| {
+        let made = made(Level::Low, &[]);
+        let report = Report::new(&change, &made.assessment, None, about());
+        assert_eq!(report.change.assessed.exact(), expected);
+    };
+    check(base.clone(), "commit aaaaaaaaaa against its parent bbbbbbbbbb");
+    check(Change { is_merge: true, ..base.clone() }, "merge aaaaaaaaaa against its first parent bbbbbbbbbb");
+    check(Change { base: None, ..base.clone() }, "commit aaaaaaaaaa, which begins the history");
+    let range = Change { kind: Kind::Range, commits: 3, ..base.clone() };
+    check(range.clone(), "3 commits up to aaaaaaaaaa against bbbbbbbbbb");
+    check(Change { base: None, ..range }, "all 3 commits up to aaaaaaaaaa");
+    let staged = Change { kind: Kind::Staged, id: None, ..base.clone() };
+    check(staged.clone(), "what is staged, against HEAD bbbbbbbbbb");
+    check(Change { base: None, ..staged }, "what is staged for the first commit");
+    let tree = Change { kind: Kind::WorkTree, id: None, ..base };
+    check(tree.clone(), "the work tree with untracked files, against HEAD bbbbbbbbbb");
+    check(Change { base: None, ..tree }, "the work tree, before the first commit");
+}
+
+#[test]
+fn rates_stand_beside_what_they_are_about() {
+    let made =
+        with_score(made(Level::High, &[("a.rs", vec![high(Name::Coupling), high(Name::TestRatio)])]), Feature::La);
+    let rate = Rate { count: 2, n: 31 };
+    let false_positives = BTreeMap::from([(Meter::Coupling, rate), (Meter::Score, Rate { count: 1, n: 3 })]);
+    let report = Report::new(&made.change, &made.assessment, None, About { false_positives, ..about() });
+    let metrics = &report.files[0].metrics;
+    assert_eq!((metrics[0].false_positives, metrics[1].false_positives), (Some(rate), None));
+    assert_eq!(report.score.false_positives, Some(Rate { count: 1, n: 3 }));
+    assert_eq!(report.score.contributions[0].feature, "la");
+}
+
+#[test]
+fn the_worst_files_reason_is_told_once() {
+    let tier = Reason::Tier { high: 1, names: vec![Name::Coupling] };
+    let mut made = made(Level::Medium, &[("a.rs", vec![high(Name::Coupling)]), ("b.rs", vec![])]);
+    made.assessment.files[0].reasons = vec![tier.clone()];
+    made.assessment.reasons = vec![Reason::WorstFile { file: 0 }, tier];
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.reasons), ["a.rs: one signal is HIGH: coupling"]);
+    assert_eq!(exact(&report.files[0].reasons), ["one signal is HIGH: coupling"]);
+    assert_eq!(report.reasoning.exact(), "MEDIUM: a.rs: one signal is HIGH: coupling");
+}
+
+#[test]
+fn lines_that_nobody_counted_are_not_none() {
+    let mut made = made(Level::Low, &[("a.png", vec![])]);
+    made.change.files[0].lines = None;
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!((report.change.lines_added, report.change.uncounted_files), (None, 1));
+    assert_eq!(
+        exact(&report.key_evidence),
+        ["1 file whose lines are unknown; there are too few past commits to compare it with"]
+    );
+}

@@ -1,0 +1,106 @@
+//! Which pieces of evidence come first.
+
+use std::collections::BTreeMap;
+
+use proem_risk::assess::{Assessment, FileAssessment};
+use proem_risk::change::Change;
+use proem_risk::level::Reason;
+use proem_risk::metric::{Metric, Name, Signal};
+
+use super::Words;
+use super::change::lines;
+
+/// How many pieces of evidence a report by the rules begins with.
+const MOST: usize = 3;
+
+/// Metrics in the order in which they are told where their signals are equal: what went wrong before, who
+/// knows the place, what belongs together, what depends on it, what tests it.
+const ORDER: [Name; 6] = [
+    Name::IncidentSimilarity,
+    Name::OwnershipChurn,
+    Name::CoChange,
+    Name::CoChangeGap,
+    Name::Coupling,
+    Name::TestRatio,
+];
+
+/// The most important evidence of a change: the score where it decides, then signals by strength, each
+/// metric once before any of them a second time. Where no signal speaks, the score and the size do.
+pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<Words> {
+    let has_more = change.files.len() > 1;
+    let files = assessment.files.iter().flat_map(|file| file.metrics.iter().map(move |metric| (file, metric)));
+    let mut words: Vec<Words> =
+        sorted(files.collect()).into_iter().map(|(file, metric)| sentence(file, metric, has_more)).collect();
+    let decides = assessment.reasons.iter().any(|reason| matches!(reason, Reason::Score { .. }));
+    if decides || words.is_empty() {
+        words.insert(0, score(change, assessment));
+    }
+    words.truncate(MOST);
+    words
+}
+
+/// The most important evidence of a file.
+pub(super) fn of_file(file: &FileAssessment) -> Vec<Words> {
+    let metrics = file.metrics.iter().map(|metric| (file, metric)).collect();
+    sorted(metrics).into_iter().take(MOST).map(|(file, metric)| sentence(file, metric, false)).collect()
+}
+
+/// HIGH signals before MEDIUM ones; among equals the first of each metric before the second.
+fn sorted<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAssessment, &'a Metric)> {
+    all.retain(|(_, metric)| matches!(metric.signal, Signal::High | Signal::Medium));
+    let mut seen: BTreeMap<(bool, Name), usize> = BTreeMap::new();
+    let mut keyed = Vec::new();
+    for (index, (_, metric)) in all.iter().enumerate() {
+        let is_milder = metric.signal != Signal::High;
+        let nth = seen.entry((is_milder, metric.name)).or_default();
+        keyed.push((is_milder, *nth, place(metric.name), index));
+        *nth = nth.saturating_add(1);
+    }
+    keyed.sort_unstable();
+    keyed.into_iter().filter_map(|(.., index)| all.get(index).copied()).collect()
+}
+
+fn place(name: Name) -> usize {
+    ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
+}
+
+/// A metric's sentence, with the file that it speaks of unless that is clear.
+fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> Words {
+    let words = Words::from(&metric.evidence);
+    if has_more && !words.names(&file.path) { Words::default().path(&file.path).and(": ").join(words) } else { words }
+}
+
+/// How large the change is and where its score stands.
+pub(super) fn score(change: &Change, assessment: &Assessment) -> Words {
+    let files = counted(change.files.len(), "file");
+    let size = match lines(change) {
+        Some((added, removed)) => format!("{} added and {removed} removed in {files}", counted(added, "line")),
+        None => format!("{files} whose lines are unknown"),
+    };
+    let Some(rank) = assessment.score.rank else {
+        return Words::ours(format!("{size}; there are too few past commits to compare it with"));
+    };
+    let weighty = weighty(assessment);
+    let decides = matches!(assessment.score.signal, Signal::High | Signal::Medium);
+    let mostly =
+        if weighty.is_empty() || !decides { String::new() } else { format!(", mostly by {}", weighty.join(" and ")) };
+    let percent = rank.percentile.floor();
+    Words::ours(format!("{size}: scored above {percent} % of {} past commits{mostly}", rank.among))
+}
+
+/// What the two metrics are about that raise the score most.
+fn weighty(assessment: &Assessment) -> Vec<&'static str> {
+    let scored = assessment.score.scored.as_ref();
+    let mut raising: Vec<_> =
+        scored.into_iter().flat_map(|scored| &scored.contributions).filter(|one| one.log_odds > 0.0).collect();
+    raising.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
+    raising.iter().take(2).map(|one| one.feature.in_words()).collect()
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}

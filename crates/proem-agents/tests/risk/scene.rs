@@ -1,0 +1,267 @@
+//! A change under investigation, and a model that says what a script says.
+
+use std::sync::LazyLock;
+
+use proem_agents::assemble::embedded_book;
+use proem_agents::risk::investigation::{
+    Asked, DECISION, Investigated, Investigation, Limits, SYNTHESIS, Subject, Terms,
+};
+use proem_agents::screen::Screening;
+use proem_engine::assembly::Assembly;
+use proem_engine::call::{Content, Failure, Finish, Request, Response, Usage};
+use proem_engine::contract::Contract;
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Answers, Model, Provider, Providers};
+use proem_engine::run::{Cancelled, Effect, EffectId, Event, Machine, Performed, Step, Time, What};
+use proem_engine::section::Trust;
+use proem_engine::tokens::OpenAi;
+use proem_guard::{Guard, Key, Policy, Untrusted};
+use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
+use proem_risk::change::Status;
+use proem_risk::level::Level;
+use proem_risk::metric::{Metric, Name, Piece, Rank, Sentence, Signal};
+use proem_risk::path::{Class, Language, Role};
+use serde_json::{Value as Json, json};
+
+static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
+static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::shipped().unwrap());
+pub(crate) static BENCH: LazyLock<Bench> = LazyLock::new(Bench::new);
+
+/// What every investigation is held to.
+pub(crate) struct Bench {
+    decision: (Prompt, Contract),
+    synthesis: (Prompt, Contract),
+    model: Model,
+    key: Key,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let book = Book::new(vec![embedded_book()]).unwrap();
+        let load = |name: &str| {
+            let prompt = book.prompt(name, None).unwrap();
+            let contract = prompt.contract().unwrap().unwrap();
+            (prompt, contract)
+        };
+        let mut model = Providers::load().unwrap().unlisted("m", Provider::OpenAi);
+        model.answers = Answers::Tool;
+        Self { decision: load(DECISION), synthesis: load(SYNTHESIS), model, key: Key::new([7; 32]) }
+    }
+
+    pub(crate) fn terms(&self, limits: Limits) -> Terms<'_> {
+        Terms {
+            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1 },
+            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1 },
+            model: &self.model,
+            key: &self.key,
+            screening: Screening { guard: &GUARD, policy: &POLICY },
+            counter: &OpenAi::O200k,
+            profile: None,
+            limits,
+        }
+    }
+}
+
+/// A metric with its signal.
+pub(crate) fn metric(name: Name, value: f64, signal: Signal) -> Metric {
+    Metric { signal, evidence: Sentence::ours(name.in_words()), ..Metric::of(name, value) }
+}
+
+/// A metric that could not be measured.
+pub(crate) fn unknown(name: Name) -> Metric {
+    Metric::unknown(name, Sentence::ours("no parser reads it"))
+}
+
+/// A change of files of code, each with its metrics. The score is LOW.
+pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
+    let score =
+        ScoreOf { scored: None, rank: Some(Rank { percentile: 40.0, among: 200 }), between: None, signal: Signal::Low };
+    let mut assessment = Assessment {
+        level: Level::Low,
+        reasons: Vec::new(),
+        confidence: None,
+        score,
+        metrics: vec![metric(Name::LinesAdded, 40.0, Signal::None), metric(Name::LinesDeleted, 3.0, Signal::None)],
+        files: Vec::new(),
+        partners: Vec::new(),
+        investigate: Investigate::NothingThatRuns,
+        gaps: Vec::new(),
+        calibration_error: 0.05,
+    };
+    for (index, (path, _)) in (0_u32..).zip(files) {
+        assessment.files.push(FileAssessment {
+            index,
+            path: (*path).to_owned(),
+            class: Class {
+                language: Some(Language("Python".to_owned())),
+                role: Role::Code,
+                sensitive: None,
+                framework: None,
+            },
+            lines: Some(250),
+            status: Status::Modified,
+            level: Level::Low,
+            reasons: Vec::new(),
+            metrics: Vec::new(),
+        });
+    }
+    for (index, (_, metrics)) in (0_u32..).zip(files) {
+        for metric in metrics {
+            assessment = assessment.with(index, metric.clone());
+        }
+    }
+    let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    Subject { assessment, subject: message.to_owned(), paths }
+}
+
+/// Tier 1 with one HIGH signal: a change that is investigated, and MEDIUM so far.
+pub(crate) fn wide(importers: f64) -> Vec<Metric> {
+    let mut coupling = metric(Name::Coupling, importers, Signal::High);
+    coupling.evidence = Sentence::default().then(Piece::Path("src/session.py".to_owned())).and(" and others import it");
+    coupling.details = vec![Sentence::default().then(Piece::Path("src/session.py".to_owned()))];
+    vec![coupling, metric(Name::CoChange, 0.4, Signal::Medium), metric(Name::TestRatio, 0.9, Signal::Low)]
+}
+
+pub(crate) fn medium() -> Subject {
+    subject("Refresh the session before it expires", &[("src/auth.py", wide(15.0))])
+}
+
+/// What an investigation did.
+pub(crate) struct Ran {
+    pub(crate) end: Investigated,
+    /// The requests, in order.
+    pub(crate) asked: Vec<Request>,
+    /// What was to be measured, in order.
+    pub(crate) measured: Vec<Json>,
+    /// The numbers of all effects, in order.
+    pub(crate) effects: Vec<u32>,
+}
+
+/// Runs an investigation. Each line of the script answers one effect: a JSON value for a model's answer or a
+/// measurement, `! KIND` for a failure, `cancel` or `deadline`; `@MS` before it says when.
+pub(crate) fn run(subject: Subject, script: &[&str]) -> Ran {
+    run_within(subject, script, Limits::default())
+}
+
+/// The same within limits.
+pub(crate) fn run_within(subject: Subject, script: &[&str], limits: Limits) -> Ran {
+    let mut script = script.iter();
+    let ran = drive(subject, limits, &mut |effect| {
+        script.next().map_or_else(|| panic!("nothing answers {effect:?}"), |line| (*line).to_owned())
+    });
+    assert_eq!(script.next(), None, "all answers were wanted");
+    ran
+}
+
+/// Runs an investigation whose effects `answer` answers; the state is written down and read back at every
+/// step.
+pub(crate) fn drive(subject: Subject, limits: Limits, answer: &mut dyn FnMut(&Effect) -> String) -> Ran {
+    let terms = BENCH.terms(limits);
+    let mut machine = Investigation::new(terms, subject);
+    let mut what = What::Started;
+    let mut now = Time(1_000);
+    let (mut asked, mut measured, mut effects) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        let text = serde_json::to_string(&machine.state().unwrap()).unwrap();
+        let mut twin = Investigation::restore(terms, &serde_json::from_str(&text).unwrap()).unwrap();
+        let event = Event { now, what };
+        let step = machine.step(event.clone()).unwrap();
+        assert_eq!(twin.step(event).unwrap(), step, "the same state and event make the same step");
+        assert_eq!(twin.state().unwrap(), machine.state().unwrap());
+        let (id, effect) = match step {
+            Step::Done(end) => {
+                assert!(machine.step(Event { now, what: What::Started }).is_err(), "it is over");
+                return Ran { end, asked, measured, effects };
+            }
+            Step::Do(mut effects) => {
+                assert_eq!(effects.len(), 1);
+                effects.remove(0)
+            }
+            other => panic!("{other:?}"),
+        };
+        effects.push(id.0);
+        let line = answer(&effect);
+        let (at, line) = match line.strip_prefix('@').and_then(|line| line.split_once(' ')) {
+            Some((at, line)) => (Some(at.parse::<i64>().unwrap()), line),
+            None => (None, line.as_str()),
+        };
+        now = at.map_or(now, |at| Time(1_000 + at));
+        what = match line {
+            "cancel" => What::Cancelled { why: Cancelled::Asked },
+            "deadline" => What::Cancelled { why: Cancelled::Deadline },
+            line => What::Performed { results: vec![(id, performed(line, &effect))] },
+        };
+        match effect {
+            Effect::Call { request } => asked.push(*request),
+            Effect::Measure { what, of } => measured.push(json!([what, of])),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(crate) fn performed(line: &str, effect: &Effect) -> Performed {
+    if let Some(kind) = line.strip_prefix("! ") {
+        let kind = serde_json::from_value(json!(kind)).unwrap();
+        return Performed::Failed { failure: Failure::new(kind, "it went wrong; look at it") };
+    }
+    match effect {
+        Effect::Call { request } => {
+            let text = Untrusted::new(line.to_owned(), request.label());
+            let usage = Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5) };
+            let content = vec![Content::Text { text }];
+            let response = Response { model: None, id: None, content, finish: Finish::Stop, usage };
+            Performed::Response { response: Box::new(response) }
+        }
+        _ => Performed::Measured { value: serde_json::from_str(line).unwrap() },
+    }
+}
+
+/// A metric as what is measured comes back.
+pub(crate) fn comes_back(metric: &Metric) -> String {
+    serde_json::to_string(metric).unwrap()
+}
+
+/// An answer of the decision prompt.
+pub(crate) fn decides(action: &str, metric: Option<&str>, file: Option<&str>) -> String {
+    let target = (action != "FINALIZE").then(|| json!({ "metric_name": metric, "file_path": file }));
+    json!({ "action": action, "reasoning": "It would make the risk clearer.", "target": target }).to_string()
+}
+
+/// An answer of the synthesis prompt.
+pub(crate) fn says(level: &str, cites: &[&str]) -> String {
+    let evidence: Vec<Json> = cites.iter().map(|n| json!({ "evidence": n, "text": "It is used widely" })).collect();
+    json!({
+        "risk_level": level,
+        "confidence": 0.7,
+        "key_evidence": evidence,
+        "recommendations": ["Test the renewal in the last second"],
+        "reasoning": "Wide use makes a mistake travel far.",
+    })
+    .to_string()
+}
+
+/// The text of a section.
+pub(crate) fn section<'a>(assembly: &'a Assembly, name: &str) -> &'a str {
+    assembly.sections.iter().find(|section| section.name == name).map_or("", |section| section.text.as_str())
+}
+
+/// Everything that stands outside of contained sections.
+pub(crate) fn trusted(assembly: &Assembly) -> String {
+    let sections = assembly.sections.iter().filter(|section| section.trust != Trust::Untrusted);
+    sections.map(|section| section.text.as_str()).collect()
+}
+
+/// Each hop as `FINALIZE by rules`, `CALCULATE_METRIC ownership_churn 0 by model`.
+pub(crate) fn hops(end: &Investigated) -> Vec<String> {
+    let hop = |hop: &proem_agents::risk::investigation::Hop| {
+        let metric = hop.metric.as_ref().map_or(String::new(), |metric| format!(" {metric}"));
+        let file = hop.file.map_or(String::new(), |file| format!(" {file}"));
+        let by = serde_json::to_value(hop.by).unwrap();
+        format!("{}{metric}{file} by {}", hop.action.as_str(), by.as_str().unwrap())
+    };
+    end.hops.iter().map(hop).collect()
+}
+
+/// An effect's number, for results that nobody waits for.
+pub(crate) const NOBODY: EffectId = EffectId(99);

@@ -1,0 +1,79 @@
+//! The command line of `proem book`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  proem book test                 # every prompt that has cases, without a model
+  proem book test risk/decision --live --times 5
+  proem book test --json";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BookCommand {
+    /// List prompts and versions
+    #[command(after_help = "Example:\n  proem book list --json")]
+    List(BookPlace),
+    /// Print one prompt's file and what it uses
+    #[command(after_help = "Example:\n  proem book show assemble/task@1.0.0")]
+    Show {
+        /// `agent/name`, or `agent/name@version`
+        prompt: String,
+        #[command(flatten)]
+        place: BookPlace,
+    },
+    /// Write `book.lock`: from then on these versions are immutable
+    #[command(after_help = "Example:\n  proem book lock")]
+    Lock(BookPlace),
+    /// Look for what is wrong; exit code 1 if something is
+    #[command(after_help = "Example:\n  proem book check --book .proem/book")]
+    Check(BookPlace),
+    /// Run the cases of prompts; exit code 1 if one fails
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(BookTest),
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct BookPlace {
+    /// The folder whose project's book is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// A folder that is a book, on its own
+    #[arg(long, value_name = "DIR", conflicts_with = "root")]
+    pub(crate) book: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct BookTest {
+    /// `agent/name`, or `agent/name@version`; without one, every prompt whose current version has cases
+    pub(crate) prompt: Option<String>,
+    /// Ask a model too, for the cases that say what its answer should be; calls are recorded and count
+    /// against budgets
+    #[arg(long, conflicts_with = "book")]
+    pub(crate) live: bool,
+    /// How often each case is asked
+    #[arg(long, value_name = "N", default_value = "3", requires = "live")]
+    pub(crate) times: NonZeroU32,
+    /// The model or role that is asked, instead of the prompt's own
+    #[arg(long, value_name = "MODEL", requires = "live")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub(crate) provider: Option<String>,
+    /// Keep what goes over the wire in a folder, without keys
+    #[arg(long, value_name = "DIR", requires = "live")]
+    pub(crate) record: Option<PathBuf>,
+    /// Take answers from such a folder, if the requests are the same
+    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Keep no record of the runs; refused where a budget is configured
+    #[arg(long, requires = "live")]
+    pub(crate) no_record: bool,
+    #[command(flatten)]
+    pub(crate) place: BookPlace,
+}

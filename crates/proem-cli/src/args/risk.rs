@@ -1,0 +1,222 @@
+//! The command line of `proem risk`.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+use proem_agents::risk::feedback::Meter;
+use proem_risk::level::Level;
+
+use super::records::Wishes;
+
+pub(super) const RISK_EXAMPLES: &str = "\
+Examples:
+  proem risk                            # what is not committed; otherwise the last commit
+  proem risk HEAD~1 --explain
+  proem risk main..feature --markdown   # all of a branch as one change
+  proem risk main..feature --each       # every commit of it on its own
+  proem risk --since 30d                # recent commits, the riskiest first
+  proem risk --staged --fail-on high    # for hooks: exit code 1 at HIGH
+  proem risk feedback last --caught";
+
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
+pub(crate) struct Risk {
+    /// A commit, or a range such as `main..feature`, which is one change; several are assessed one by one
+    #[arg(value_name = "REV", conflicts_with_all = ["staged", "worktree", "since"])]
+    pub(crate) revisions: Vec<String>,
+    /// Assess what is staged
+    #[arg(long, conflicts_with_all = ["worktree", "since"])]
+    pub(crate) staged: bool,
+    /// Assess what differs from HEAD, with untracked files
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) worktree: bool,
+    /// Rank the commits since a day such as 2026-11-01, or since 30d ago
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Assess every commit of a range on its own
+    #[arg(long, requires = "revisions")]
+    pub(crate) each: bool,
+    #[command(flatten)]
+    pub(crate) form: Form,
+    /// The mildest level that makes the exit code 1
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) fail_on: Option<FailOn>,
+    #[command(flatten)]
+    pub(crate) evidence: Evidence,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+    #[command(flatten)]
+    pub(crate) wishes: Wishes,
+    /// The most changes that are assessed at once
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) concurrency: NonZeroUsize,
+    /// Keep no record of it; feedback is then impossible
+    #[arg(long)]
+    pub(crate) no_record: bool,
+    /// Read the whole history again, and keep nothing of it
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// The folder whose repository is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: Option<RiskCommand>,
+}
+
+/// How an assessment is printed; without any, as a report that fits one screen.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct Form {
+    /// Print JSON; a list for several changes
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print SARIF 2.1.0, for code scanning
+    #[arg(long)]
+    pub(crate) sarif: bool,
+    /// Print Markdown, for a comment on a pull request
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Show all metrics, the score's parts and what is unknown
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// What an assessment is made from.
+#[derive(Debug, Clone, Parser)]
+pub(crate) struct Evidence {
+    /// Incidents as JSON, JSON Lines or CSV, or an export of issues; otherwise fixes and reverts of the history
+    #[arg(long, value_name = "FILE")]
+    pub(crate) incidents: Option<PathBuf>,
+    /// A report of measured coverage: lcov, Cobertura or the JSON of coverage.py
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage: Option<PathBuf>,
+    /// Follow only the first parent of merges through the history
+    #[arg(long)]
+    pub(crate) first_parent: bool,
+    /// How far back changes count that were made together
+    #[arg(long, value_name = "MONTHS", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=600))]
+    pub(crate) window: u16,
+}
+
+/// Which model investigates, and how long.
+#[derive(Debug, Clone, Parser)]
+pub(crate) struct Asking {
+    /// Ask no model: the same score and evidence, by the rules alone
+    #[arg(long, conflicts_with_all = ["model", "provider", "record", "replay"])]
+    pub(crate) no_model: bool,
+    /// The model or role that investigates
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The longest that one investigation may take, with its summary
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    pub(crate) timeout: NonZeroU32,
+    /// The longest that one step of it may take
+    #[arg(long, value_name = "SECONDS", default_value = "10")]
+    pub(crate) hop_timeout: NonZeroU32,
+    /// Keep what goes over the wire in a folder, without keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Take answers from such a folder, if the requests are the same
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+}
+
+/// The mildest level that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Somebody should look
+    Medium,
+    /// Somebody should look who knows the place
+    High,
+}
+
+impl FailOn {
+    /// The level itself.
+    pub(crate) const fn level(self) -> Level {
+        match self {
+            Self::Medium => Level::Medium,
+            Self::High => Level::High,
+        }
+    }
+}
+
+pub(super) const FEEDBACK_EXAMPLES: &str = "\
+Examples:
+  proem risk feedback last --caught
+  proem risk feedback 3f2a9c01 --false-positive \"coupled by the framework\" --metric coupling
+  proem risk feedback --report --since 90d
+  proem risk feedback --apply           # take the suggested thresholds over
+  proem risk feedback --undo";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RiskCommand {
+    /// Say whether an assessment was right, and see what follows from it
+    #[command(after_help = FEEDBACK_EXAMPLES)]
+    Feedback(Feedback),
+}
+
+#[derive(Debug, Parser)]
+#[command(group(ArgGroup::new("what").required(true).args(["false_positive", "caught", "report", "apply", "undo"])))]
+pub(crate) struct Feedback {
+    /// The assessment: the beginning of its id, `last`, or `last~1`
+    #[arg(value_name = "ID", conflicts_with_all = ["report", "apply", "undo"])]
+    pub(crate) run: Option<String>,
+    /// It was no risk, for this reason
+    #[arg(long, value_name = "REASON", requires = "run")]
+    pub(crate) false_positive: Option<String>,
+    /// It was one
+    #[arg(long, requires = "run")]
+    pub(crate) caught: bool,
+    /// Only this metric is meant; otherwise all that were HIGH
+    #[arg(long, value_name = "NAME", requires = "run", value_parser = meter)]
+    pub(crate) metric: Vec<Meter>,
+    /// Count what was said, by metric and reason, with thresholds that follow from it
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Take the suggested thresholds over for this project; shows what changes
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Take back the thresholds that were taken over last
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// From when on: a day such as 2026-11-01, or 90d
+    #[arg(long, value_name = "WHEN", default_value = "90d")]
+    pub(crate) since: String,
+    /// Ask no model: only count
+    #[arg(long, conflicts_with_all = ["model", "provider", "record", "replay"])]
+    pub(crate) no_model: bool,
+    /// The model or role that looks for patterns
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The longest that it may take
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub(crate) timeout: NonZeroU32,
+    /// Keep what goes over the wire in a folder, without keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Take answers from such a folder, if the requests are the same
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wishes: Wishes,
+    /// Keep no record of the call
+    #[arg(long)]
+    pub(crate) no_record: bool,
+    /// The folder whose project is meant
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn meter(name: &str) -> Result<Meter, String> {
+    Meter::parse(name).ok_or_else(|| format!("write one of {}", Meter::ALL.map(Meter::as_str).join(", ")))
+}

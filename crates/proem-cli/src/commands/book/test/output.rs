@@ -1,0 +1,42 @@
+//! What tests of prompts came to, on paper.
+
+use proem_guard::show;
+use proem_text::json;
+use serde_json::json;
+
+use super::Tested;
+use crate::commands::book::counted;
+use crate::failure::Failure;
+use crate::ui::{self, BOLD, DIM, GREEN, RED, styled};
+
+/// Prints the cases, prompt by prompt.
+pub(super) fn print(tested: &[Tested], is_json: bool) -> Result<(), Failure> {
+    let failed = tested.iter().filter(|tested| !tested.passed).count();
+    if is_json {
+        let tests = serde_json::to_value(tested).map_err(|e| Failure::bug("could not write JSON", e))?;
+        return ui::data(&format!("{}\n", json::pretty(&json!({ "tests": tests, "failed": failed }))));
+    }
+    let mut out = String::new();
+    let mut prompt = "";
+    for case in tested {
+        if case.prompt != prompt {
+            prompt = &case.prompt;
+            out.push_str(&format!("{}\n", styled(BOLD, show::terminal_str(prompt).as_str())));
+        }
+        let mark = if case.passed { styled(GREEN, "ok    ") } else { styled(RED, "failed") };
+        let what = match (case.asked, case.tokens) {
+            (false, _) => "nobody is asked".to_owned(),
+            (true, Some(tokens)) => counted(tokens, "token"),
+            (true, None) => "no request".to_owned(),
+        };
+        out.push_str(&format!("  {mark}  {}  {}\n", show::terminal_str(&case.case), styled(DIM, &format!("({what})"))));
+        if let Some(live) = &case.live {
+            out.push_str(&format!("          {}\n", live.in_words()));
+        }
+        for problem in &case.problems {
+            out.push_str(&format!("          {}\n", show::terminal_str(problem)));
+        }
+    }
+    out.push_str(&format!("{} run, {failed} failed\n", counted(tested.len(), "case")));
+    ui::listing(&out)
+}

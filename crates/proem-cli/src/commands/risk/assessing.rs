@@ -1,0 +1,214 @@
+//! Changes found in the repository and put before its history.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use proem_guard::show::terminal_str;
+use proem_risk::assess::{Assessment, Depth};
+use proem_risk::change::Change;
+use proem_risk::coverage::Coverage;
+use proem_risk::history::{LeftOut, ObjectId};
+use proem_risk::incident::Corpus;
+use proem_risk::level::Thresholds;
+use proem_runtime::Environment;
+use proem_runtime::change::{self, ChangeLimits, Resolved, Spec};
+use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::risk::{Assessor, AssessorOptions, Look};
+
+use super::wanted::Wanted;
+use crate::args::risk::{Evidence, Risk};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, now};
+use crate::trust::hash;
+use crate::ui;
+
+/// How long git may take to say where a repository is.
+const GIT_TIME: Duration = Duration::from_secs(2);
+/// The most changes of one command.
+const MOST_CHANGES: usize = 2_000;
+/// The most bytes of a file of incidents or coverage.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A repository whose changes are assessed.
+#[derive(Debug)]
+pub(super) struct Assessing {
+    assessor: Assessor,
+    changes: Vec<(Change, Resolved)>,
+    /// What was left out of a range, in our words.
+    pub(super) left_out: Vec<String>,
+    /// How far back changes count that were made together.
+    pub(super) window_months: u16,
+    /// Whether only first parents are followed.
+    pub(super) first_parent: bool,
+}
+
+/// An assessed change.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// Its place among the changes.
+    pub(super) change: usize,
+    /// With Tier 1 only: what an investigation starts from.
+    pub(super) first: Assessment,
+    /// With both tiers: what the rules make of everything.
+    pub(super) full: Assessment,
+    /// What no metric counts of its past.
+    pub(super) left_out: LeftOut,
+}
+
+impl Assessing {
+    /// Finds the changes, and reads what they are put before.
+    ///
+    /// # Errors
+    ///
+    /// If there is no repository, a revision is none, or git can't be read.
+    pub(super) fn begin(args: &Risk, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+        let git = GitProgram::find(&Environment::inherited())?;
+        let repository = repository(&git, &args.root)?;
+        let (wanted, left_out) = wanted(&git, &repository, args)?;
+        let working = ui::working("reading the history");
+        let options = options(args, places, project, &wanted)?;
+        let assessor = Assessor::open(&git, &repository, options, &|progress| working.set_message(progress.in_words()));
+        working.finish_and_clear();
+        let assessor = assessor?;
+        let mut changes = Vec::with_capacity(wanted.len());
+        for resolved in wanted {
+            let change = change::change(&git, &repository, &resolved, assessor.rules(), &ChangeLimits::default())?;
+            changes.push((change, resolved));
+        }
+        let Evidence { window, first_parent, .. } = args.evidence;
+        Ok(Self { assessor, changes, left_out, window_months: window, first_parent })
+    }
+
+    /// What the changes are put before.
+    pub(super) const fn assessor(&self) -> &Assessor {
+        &self.assessor
+    }
+
+    /// A change, with what it was called.
+    pub(super) fn change(&self, index: usize) -> Option<(&Change, &Resolved)> {
+        self.changes.get(index).map(|(change, resolved)| (change, resolved))
+    }
+
+    /// A change before all that is known.
+    pub(super) fn look_at(&self, index: usize) -> Option<Look<'_>> {
+        self.change(index).map(|(change, _)| self.assessor.look(change))
+    }
+
+    /// Assesses every change, several at once.
+    ///
+    /// # Errors
+    ///
+    /// If one of them can't be.
+    pub(super) fn look(&self, args: &Risk) -> Result<Vec<Looked>, Failure> {
+        let working = ui::working(&format!("assessing {}", ui::counted(self.changes.len() as u64, "change")));
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::with_capacity(self.changes.len()));
+        let workers = workers(args.concurrency, self.changes.len());
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    while let Some(looked) = self.look_one(next.fetch_add(1, Ordering::Relaxed)) {
+                        // A worker that failed can't have left half an entry.
+                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(looked);
+                    }
+                });
+            }
+        });
+        working.finish_and_clear();
+        let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut looked = done.into_iter().collect::<Result<Vec<_>, _>>()?;
+        looked.sort_by_key(|looked| looked.change);
+        Ok(looked)
+    }
+
+    /// Assesses the change at a place; `None` behind the last.
+    fn look_one(&self, index: usize) -> Option<Result<Looked, Failure>> {
+        let look = self.look_at(index)?;
+        let assess = || {
+            let first = look.assess(Depth::TierOne)?;
+            let full = look.assess(Depth::TierTwo)?;
+            Ok(Looked { change: index, first, full, left_out: look.left_out() })
+        };
+        Some(assess())
+    }
+}
+
+/// How many threads assess; one for a single change.
+fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    wanted.get().min(cores.max(1)).min(changes.max(1))
+}
+
+fn repository(git: &GitProgram, root: &Path) -> Result<Repository, Failure> {
+    let found = discover(git, root, GIT_TIME)?;
+    found.ok_or_else(|| {
+        let shown = terminal_str(&root.display().to_string());
+        Failure::usage(format!(
+            "`{shown}` is in no git repository; `proem risk` assesses changes of one, and --root names its folder"
+        ))
+    })
+}
+
+/// The changes that are meant, and what of a range is left out.
+fn wanted(git: &GitProgram, repository: &Repository, args: &Risk) -> Result<(Vec<Resolved>, Vec<String>), Failure> {
+    let now = now();
+    let batch = match Wanted::of(args)? {
+        Wanted::Changes(specs) => {
+            let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));
+            return Ok((resolved.collect::<Result<_, _>>()?, Vec::new()));
+        }
+        Wanted::Each(batch) => batch,
+    };
+    let listing = change::commits_since(git, repository, &batch, MOST_CHANGES)?;
+    if listing.commits.is_empty() {
+        return Err(Failure::usage("there are no commits in this range or since that time; nothing is assessed"));
+    }
+    let mut left_out = Vec::new();
+    if listing.merges > 0 {
+        left_out.push(format!("{} left out", ui::counted(u64::from(listing.merges), "merge")));
+    }
+    if listing.more {
+        left_out.push(format!("only the newest {MOST_CHANGES} commits are assessed; choose a shorter range"));
+    }
+    let resolve = |id: &ObjectId| change::resolve(git, repository, &Spec::Rev(id.to_string()), now);
+    Ok((listing.commits.iter().map(resolve).collect::<Result<_, _>>()?, left_out))
+}
+
+fn options(args: &Risk, places: &Places, project: &Project, wanted: &[Resolved]) -> Result<AssessorOptions, Failure> {
+    let evidence = &args.evidence;
+    let incidents = evidence.incidents.as_deref().map(|path| read(path, Corpus::read)).transpose()?;
+    let coverage = evidence.coverage.as_deref().map(|path| read(path, Coverage::read)).transpose()?;
+    Ok(AssessorOptions {
+        changes: wanted.to_vec(),
+        first_parent: evidence.first_parent,
+        window_days: u32::from(evidence.window).saturating_mul(365).div_ceil(12),
+        now: now(),
+        cache: (!args.no_cache).then(|| places.cache.join("risk").join(hash(project.key.as_bytes()))),
+        thresholds: thresholds(places, project)?,
+        incidents,
+        coverage,
+    })
+}
+
+/// This project's thresholds: those that its user took over, or the shipped ones.
+fn thresholds(places: &Places, project: &Project) -> Result<Thresholds, Failure> {
+    super::feedback::thresholds(places, project)
+}
+
+/// A file of the caller's, read whole.
+fn read<T>(path: &Path, reader: impl FnOnce(&[u8]) -> Result<T, proem_risk::Error>) -> Result<T, Failure> {
+    use std::io::Read as _;
+    let shown = terminal_str(&path.display().to_string());
+    let mut bytes = Vec::new();
+    let opened =
+        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes));
+    opened.map_err(|error| Failure::usage(format!("could not read `{shown}`: {error}")))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::usage(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
+    }
+    reader(&bytes).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))
+}

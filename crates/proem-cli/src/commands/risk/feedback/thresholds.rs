@@ -1,0 +1,97 @@
+//! A project's thresholds as its user took them over, in the user's state folder.
+
+use std::path::PathBuf;
+
+use proem_risk::level::Thresholds;
+use proem_runtime::files::{self, Access, Content};
+use proem_text::json;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::trust::hash;
+
+/// The folder in the state folder.
+const FOLDER: &str = "risk-thresholds";
+/// The most bytes of a file that are read.
+const MAX_BYTES: usize = 1 << 20;
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// What is kept for a project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    version: u32,
+    /// The project, for a reader.
+    project: String,
+    /// The thresholds in force; null where they are the shipped ones.
+    thresholds: Option<Thresholds>,
+    /// Those before, the last ones last.
+    previous: Vec<Option<Thresholds>>,
+}
+
+impl Kept {
+    /// What is kept; nothing yet if there is no file.
+    pub(super) fn load(places: &Places, project: &Project) -> Result<Self, Failure> {
+        let path = places.state.join(relative(project));
+        let wrong = |why: String| {
+            let path = path.display();
+            Failure::usage(format!("`{path}` can't be used: {why}; delete it to go back to the shipped thresholds"))
+        };
+        let bytes = match files::read_regular(&path, MAX_BYTES)? {
+            None => {
+                let project = project.key.clone();
+                return Ok(Self { version: VERSION, project, thresholds: None, previous: Vec::new() });
+            }
+            Some(Content::Whole(bytes)) => bytes,
+            Some(Content::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
+        };
+        let kept: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if kept.version != VERSION {
+            return Err(wrong(format!("it has version {}, and this Proem knows version {VERSION}", kept.version)));
+        }
+        for thresholds in kept.previous.iter().chain([&kept.thresholds]).flatten() {
+            thresholds.check().map_err(|error| wrong(error.to_string()))?;
+        }
+        Ok(kept)
+    }
+
+    /// The thresholds in force.
+    pub(super) fn in_force(&self) -> Result<Thresholds, Failure> {
+        match &self.thresholds {
+            Some(thresholds) => Ok(thresholds.clone()),
+            None => Thresholds::shipped().map_err(|error| Failure::bug("the shipped thresholds", error)),
+        }
+    }
+
+    /// Puts others in force, and keeps those before.
+    pub(super) fn take(&mut self, thresholds: Thresholds) {
+        self.previous.push(self.thresholds.replace(thresholds));
+    }
+
+    /// Puts those before in force again; whether there were any.
+    pub(super) fn undo(&mut self) -> bool {
+        match self.previous.pop() {
+            Some(thresholds) => {
+                self.thresholds = thresholds;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Writes the file.
+    pub(super) fn store(&self, places: &Places, project: &Project) -> Result<(), Failure> {
+        let value = serde_json::to_value(self).map_err(|error| Failure::bug("thresholds", error))?;
+        let text = format!("{}\n", json::pretty(&value));
+        files::replace(&places.state, &relative(project), text.as_bytes(), Access::Private)?;
+        Ok(())
+    }
+}
+
+/// The file of a project, by the hash of what identifies it.
+fn relative(project: &Project) -> PathBuf {
+    let name: String = hash(project.key.as_bytes()).chars().take(32).collect();
+    PathBuf::from(FOLDER).join(format!("{name}.json"))
+}

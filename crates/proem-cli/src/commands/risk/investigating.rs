@@ -1,0 +1,175 @@
+//! Assessments investigated by a model, and reported.
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use indicatif::ProgressBar;
+use proem_agents::risk::investigation::{Investigated, Investigation, Subject};
+use proem_agents::risk::report::Report;
+use proem_engine::run::What;
+use proem_risk::assess::{Assessment, Investigate};
+use proem_risk::metric::Tier;
+use proem_runtime::driver::{Bounds, Calls, Journal, Made, Onward, Reached, Unwritten, go_on};
+use proem_runtime::records::Recording;
+use proem_runtime::risk::{Look, Measures};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::assessing::{Assessing, Looked};
+use super::recording::{self, Kept};
+use super::setting::{Investigator, Setting};
+use crate::args::risk::Risk;
+use crate::commands::run::single::unused;
+use crate::failure::Failure;
+use crate::records::writing::Writing;
+use crate::ui;
+
+/// An investigation with what it took.
+pub(super) struct Done {
+    pub(super) investigated: Investigated,
+    pub(super) made: Vec<Made>,
+    pub(super) began: Instant,
+}
+
+impl Setting {
+    /// Investigates what the rules want investigated, several changes at once, records every assessment
+    /// and reports it.
+    pub(super) async fn reports(
+        &self,
+        args: &Risk,
+        assessing: &Assessing,
+        looked: &[Looked],
+        stop: &CancellationToken,
+    ) -> Result<(Vec<Report>, Option<String>), Failure> {
+        if let Err(why) = &self.investigator
+            && looked.iter().any(|looked| looked.full.investigate == Investigate::Yes)
+        {
+            ui::note(&format!("{why}; the level is that of the rules"));
+        }
+        assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
+        let bar = self.bar(looked);
+        let one = |looked| self.report(assessing, looked, stop);
+        let all: Vec<_> = stream::iter(looked).map(one).buffered(args.concurrency.get()).collect().await;
+        bar.finish_and_clear();
+        unused(self.investigator.as_ref().ok().and_then(|investigator| investigator.replayer.as_deref()));
+        let mut reports = Vec::with_capacity(all.len());
+        let mut trouble = None;
+        for reported in all {
+            let (report, troubled) = reported?;
+            reports.push(report);
+            trouble = trouble.or(troubled);
+        }
+        Ok((reports, trouble))
+    }
+
+    /// One change: investigated if it should and can be, recorded, reported.
+    async fn report(
+        &self,
+        assessing: &Assessing,
+        looked: &Looked,
+        stop: &CancellationToken,
+    ) -> Result<(Report, Option<String>), Failure> {
+        let Some(look) = assessing.look_at(looked.change) else {
+            return Err(Failure::bug("a change got lost", looked.change));
+        };
+        let id = self.records.as_ref().map(|_| Writing::id()).transpose()?;
+        let kept = Kept { setting: self, assessing, looked };
+        match &self.investigator {
+            Ok(investigator) if looked.first.investigate == Investigate::Yes => {
+                let subject = subject(&look, &looked.first);
+                let began = Instant::now();
+                let Some((records, id)) = self.records.as_ref().zip(id) else {
+                    let (investigated, made) =
+                        self.investigate(investigator, (&look, subject, &looked.full), None, stop).await?;
+                    let done = Done { investigated, made, began };
+                    return Ok((kept.report(None, Some(&done))?, None));
+                };
+                let common = records.kept();
+                let start = kept.start(id.clone(), investigator, &subject)?;
+                let recording = Recording::new(&common, &start.start());
+                let (investigated, made) =
+                    self.investigate(investigator, (&look, subject, &looked.full), Some(&recording), stop).await?;
+                let done = Done { investigated, made, began };
+                let report = kept.report(Some(&id), Some(&done))?;
+                recording.finish(recording::end(self, &done)).await;
+                if let Some(why) = recording.unrecorded() {
+                    ui::note(&format!("the assessment is not recorded: {why}"));
+                }
+                Ok((report, recording.trouble()))
+            }
+            _ => {
+                let report = kept.report(id.as_ref(), None)?;
+                if let Some((records, id)) = self.records.as_ref().zip(id) {
+                    recording::assessed(self, records, id, &kept, &report).await;
+                }
+                Ok((report, None))
+            }
+        }
+    }
+
+    /// Drives an investigation to its end.
+    async fn investigate(
+        &self,
+        investigator: &Investigator,
+        (look, subject, full): (&Look<'_>, Subject, &Assessment),
+        recording: Option<&Recording<'_>>,
+        stop: &CancellationToken,
+    ) -> Result<(Investigated, Vec<Made>), Failure> {
+        let mut machine = Investigation::new(self.terms(investigator), subject);
+        let calls = Calls::new(&investigator.caller, &investigator.directory, 1);
+        let calls = match recording {
+            Some(recording) => calls.through(recording),
+            None => calls,
+        };
+        let each = std::time::Duration::from_millis(u64::from(self.limits.hop_ms));
+        let world = Measures::new(look, calls, each);
+        let bounds = Bounds { stop: stop.clone(), time: Some(self.bounds()) };
+        let from = Onward::Event(What::Started);
+        let driven = match recording {
+            Some(recording) => driven(&mut machine, from, (&world, &bounds), recording).await?,
+            None => driven(&mut machine, from, (&world, &bounds), &Unwritten).await?,
+        };
+        Ok((completed(driven, full), world.into_calls().into_made()))
+    }
+
+    fn bar(&self, looked: &[Looked]) -> ProgressBar {
+        match &self.investigator {
+            Ok(investigator) => {
+                ui::working(&format!("asking {}/{}", investigator.asked.endpoint.name, investigator.asked.model.name))
+            }
+            Err(_) => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
+        }
+    }
+}
+
+async fn driven(
+    machine: &mut Investigation<'_>,
+    from: Onward,
+    (world, bounds): (&Measures<'_, Calls<'_>>, &Bounds),
+    journal: &impl Journal,
+) -> Result<Investigated, Failure> {
+    match go_on(machine, from, world, bounds, journal).await?.reached {
+        Reached::Done(investigated) => Ok(investigated),
+        Reached::Asked(_) => Err(Failure::bug("the investigation went wrong", "it asked a question")),
+    }
+}
+
+/// What an investigation starts from.
+pub(super) fn subject(look: &Look<'_>, first: &Assessment) -> Subject {
+    Subject {
+        assessment: first.clone(),
+        subject: look.change().subject.clone(),
+        paths: look.change().paths().map(proem_risk::path::RepoPath::lossy).collect(),
+    }
+}
+
+/// The investigation with every Tier 2 metric in its assessment that the rules would have measured without
+/// a model: what a model chose not to look at counts all the same.
+fn completed(investigated: Investigated, full: &Assessment) -> Investigated {
+    let mut assessment = investigated.assessment;
+    for file in &full.files {
+        for metric in file.metrics.iter().filter(|metric| metric.name.tier() == Some(Tier::Two)) {
+            assessment = assessment.with(file.index, metric.clone());
+        }
+    }
+    Investigated { assessment, ..investigated }
+}

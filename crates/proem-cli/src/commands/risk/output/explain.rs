@@ -1,0 +1,298 @@
+//! All there is to say of a change, for a person.
+
+use proem_agents::risk::report::{FileOut, HopOut, MetricOut, Report, ScoreOut};
+use proem_risk::metric::Signal;
+
+use super::lines::{false_alarms, named, number, parts, plain, safe, value, wrapped};
+use super::terminal;
+use crate::ui::{self, BOLD, DIM, GREEN, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
+
+/// Cells of the longest bar of the score.
+const BAR: usize = 24;
+/// The most files that are shown with their metrics.
+const FILES: usize = 50;
+
+/// The one screen, and then everything.
+pub(super) fn report(report: &Report, width: usize) -> String {
+    let mut out = terminal::report(report, width);
+    score(&report.score, &mut out);
+    heading(&mut out, "the change");
+    metrics(&report.metrics, width, &mut out);
+    for file in report.files.iter().take(FILES) {
+        self::file(file, width, &mut out);
+    }
+    let more = report.files.len().saturating_sub(FILES);
+    if more > 0 {
+        line(&mut out, &format!("\nand {more} less risky files (--json has all)"));
+    }
+    partners(report, width, &mut out);
+    hops(&report.investigation_trace, width, &mut out);
+    unknown(report, width, &mut out);
+    history(report, width, &mut out);
+    spent(report, &mut out);
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn heading(out: &mut String, text: &str) {
+    line(out, &format!("\n{}", styled(BOLD, text)));
+}
+
+/// A text below a row, indented by four.
+fn below(out: &mut String, text: &str, width: usize) {
+    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX) {
+        line(out, &format!("    {wrapped}"));
+    }
+}
+
+/// The score with what each metric adds to it.
+fn score(score: &ScoreOut, out: &mut String) {
+    heading(out, "score");
+    let Some(probability) = score.probability else {
+        line(out, "  unknown: too little is known to score the change");
+        return;
+    };
+    let place = match (score.rank, score.interval) {
+        (Some(rank), Some(interval)) => format!(
+            "above {} % of {} past commits ({} to {})",
+            number(rank.percentile),
+            rank.among,
+            number(interval.low),
+            number(interval.high)
+        ),
+        (Some(rank), None) => format!("above {} % of {} past commits", number(rank.percentile), rank.among),
+        (None, _) => "its place among past commits is unknown".to_owned(),
+    };
+    let alarms = false_alarms(score.false_positives);
+    line(out, &format!("  {place}: {}; false alarms {alarms}", signal(score.signal)));
+    let given = score.given_size.map_or_else(|| UNKNOWN.to_owned(), |given| format!("{given:+.2}"));
+    line(
+        out,
+        &format!(
+            "  probability {probability:.3} by the projects that it was learned from; beyond its size {given} in log-odds"
+        ),
+    );
+    let most = score.contributions.iter().map(|one| thousandths(one.log_odds)).max().unwrap_or(0);
+    let longest = score.contributions.iter().map(|one| one.meaning.chars().count()).max().unwrap_or(0);
+    for one in &score.contributions {
+        let style = if one.log_odds > 0.0 { RED } else { GREEN };
+        let bar = styled(style, &bar(thousandths(one.log_odds), most, BAR));
+        line(out, &format!("  {:longest$}  {:+6.2}  {bar}", safe(&one.meaning), one.log_odds));
+    }
+    if !score.unknown.is_empty() {
+        line(out, &styled(DIM, &format!("  without: {}", score.unknown.join(", "))));
+    }
+}
+
+/// How long a bar is for what a metric adds.
+fn thousandths(log_odds: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and a float beyond the range gives its end"
+    )]
+    let thousandths = (log_odds.abs() * 1_000.0).round() as usize;
+    thousandths
+}
+
+fn signal(signal: Signal) -> String {
+    let style = match signal {
+        Signal::High => RED,
+        Signal::Medium | Signal::Unknown => YELLOW,
+        Signal::Low => GREEN,
+        Signal::None => DIM,
+    };
+    let word = if signal == Signal::None { UNKNOWN } else { signal.as_str() };
+    styled(style, word)
+}
+
+/// A row for each metric, with its evidence and what was not counted below it.
+fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
+    if metrics.is_empty() {
+        line(out, "  no metric was measured");
+        return;
+    }
+    let head =
+        format!("  {:22} {:14} {:13} {:>10}  {:8} false alarms", "metric", "value", "interval", "percentile", "signal");
+    line(out, &styled(DIM, &head));
+    for metric in metrics {
+        row(metric, out);
+        below(out, &plain(&metric.evidence), width);
+        let of = parts(metric.of);
+        let excluded: Vec<String> = metric
+            .excluded
+            .iter()
+            .map(|excluded| format!("{} {}", grouped_u64(excluded.count), safe(&excluded.what)))
+            .collect();
+        if !excluded.is_empty() {
+            below(out, &format!("not counted: {}", excluded.join(", ")), width);
+        }
+        if !of.is_empty() {
+            below(out, &format!("counts: {of}"), width);
+        }
+        if !metric.details.is_empty() {
+            let details: Vec<String> = metric.details.iter().map(plain).collect();
+            below(out, &format!("more: {}", details.join("; ")), width);
+        }
+    }
+}
+
+fn row(metric: &MetricOut, out: &mut String) {
+    let interval = metric.interval.map_or_else(
+        || UNKNOWN.to_owned(),
+        |interval| format!("{} to {}", number(interval.low), number(interval.high)),
+    );
+    let percentile = metric
+        .rank
+        .map_or_else(|| UNKNOWN.to_owned(), |rank| format!("{} % of {}", number(rank.percentile.floor()), rank.among));
+    let tier = metric.tier.map(|tier| format!(" T{tier}")).unwrap_or_default();
+    let name = cell(&format!("{}{tier}", named(metric.name.as_str())), 22);
+    let gap = " ".repeat(8_usize.saturating_sub(if metric.signal == Signal::None {
+        1
+    } else {
+        metric.signal.as_str().len()
+    }));
+    let alarms = if metric.tier.is_some() { false_alarms(metric.false_positives) } else { String::new() };
+    let row = format!(
+        "  {name} {} {} {percentile:>10}  {}{gap} {alarms}",
+        cell(&value(metric), 14),
+        cell(&interval, 13),
+        signal(metric.signal)
+    );
+    line(out, row.trim_end());
+}
+
+/// A file with all of its metrics.
+fn file(file: &FileOut, width: usize, out: &mut String) {
+    heading(out, &safe(&file.path));
+    let mut about = vec![
+        styled(terminal::colour(file.risk_level), file.risk_level.as_str()),
+        file.status.clone(),
+        file.role.clone(),
+    ];
+    about.extend(file.language.as_deref().map(safe));
+    about.extend(file.lines.map(|lines| counted(lines.into(), "line")));
+    about.extend(file.sensitive.as_deref().map(|sensitive| format!("sensitive: {sensitive}")));
+    about.extend(file.framework.as_deref().map(|framework| format!("coupled by design: {}", safe(framework))));
+    about.extend(file.confidence.map(|confidence| format!("confidence {}", number(confidence))));
+    line(out, &format!("  {}", about.join(" · ")));
+    for reason in &file.reasons {
+        below(out, &format!("because {}", plain(reason)), width);
+    }
+    metrics(&file.metrics, width, out);
+}
+
+fn partners(report: &Report, width: usize, out: &mut String) {
+    if report.missing_partners.is_empty() {
+        return;
+    }
+    heading(out, "usual partners that did not change");
+    for partner in &report.missing_partners {
+        below(out, &format!("{}, at least {} of the time", terminal::partner(partner), number(partner.low)), width);
+    }
+}
+
+/// What a model did.
+fn hops(hops: &[HopOut], width: usize, out: &mut String) {
+    if hops.is_empty() {
+        return;
+    }
+    heading(out, "investigation");
+    for HopOut { hop, path } in hops {
+        let action = word(&hop.action);
+        let by = word(&hop.by);
+        let metric = hop.metric.as_deref().map(|metric| format!(" {}", safe(metric))).unwrap_or_default();
+        let path = path.as_deref().map(|path| format!(" of {}", safe(path))).unwrap_or_default();
+        line(out, &format!("  hop {}: {action}{metric}{path}, chosen by the {by}", hop.hop));
+        below(out, &safe(&hop.result), width);
+        if !hop.reasoning.is_empty() {
+            below(out, &format!("it says: {}", safe(&hop.reasoning)), width);
+        }
+    }
+}
+
+/// The serialised word of a choice.
+fn word<T: serde::Serialize>(choice: &T) -> String {
+    serde_json::to_value(choice).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn unknown(report: &Report, width: usize, out: &mut String) {
+    if report.unknown.is_empty() && report.gaps.is_empty() && report.notes.is_empty() {
+        return;
+    }
+    heading(out, "unknown and notes");
+    for unknown in &report.unknown {
+        let of = unknown.path.as_deref().map(|path| format!(" of {}", safe(path))).unwrap_or_default();
+        below(out, &format!("{}{of}: {}", named(unknown.metric.as_str()), plain(&unknown.why)), width);
+    }
+    for gap in &report.gaps {
+        below(out, &format!("gap: {}", safe(gap)), width);
+    }
+    for note in &report.notes {
+        below(out, &format!("note: {}", safe(note)), width);
+    }
+}
+
+/// What the change was compared with.
+fn history(report: &Report, width: usize, out: &mut String) {
+    let history = &report.history;
+    heading(out, "history");
+    let cached =
+        if history.cached > 0 { format!(" ({} kept from before)", grouped_u64(history.cached)) } else { String::new() };
+    let first = if history.first_parent { ", first parents only" } else { "" };
+    let mut text = format!(
+        "{}{cached}{first}; not counted: {} merges, {} of programs, {} ignored; {} of {} sampled for the score; partners over {} months",
+        counted(history.commits, "commit"),
+        grouped_u64(history.merges),
+        grouped_u64(history.bots),
+        grouped_u64(history.ignored),
+        history.sampled,
+        grouped_u64(history.sampled_of.into()),
+        history.window_months
+    );
+    for (is_so, words) in [
+        (history.shallow, "a shallow clone: older commits are missing"),
+        (history.partial, "a partial clone: contents are missing"),
+        (history.capped, "there are older commits that are not read"),
+    ] {
+        if is_so {
+            text.push_str(&format!("; {words}"));
+        }
+    }
+    if history.misdated > 0 {
+        text.push_str(&format!("; {} with a date that can't be true", counted(history.misdated.into(), "commit")));
+    }
+    below(out, &text, width);
+}
+
+/// What a model cost.
+fn spent(report: &Report, out: &mut String) {
+    let prompts: Vec<String> =
+        report.prompts.iter().map(|prompt| format!("{} {}", safe(&prompt.name), safe(&prompt.version))).collect();
+    if !prompts.is_empty() {
+        line(out, &format!("    prompts: {}", prompts.join(", ")));
+    }
+    let Some(spent) = &report.spent else { return };
+    let cost = spent
+        .cost_nano_dollars
+        .map_or_else(|| "unknown cost".to_owned(), |nanos| ui::price(proem_engine::call::NanoDollars(nanos)));
+    line(
+        out,
+        &format!(
+            "    {}: {}, {} tokens in ({} cached), {} out, {cost}",
+            safe(&spent.model),
+            counted(spent.calls.into(), "call"),
+            ui::short_or_unknown(spent.input_tokens),
+            ui::short_or_unknown(spent.cached_tokens),
+            ui::short_or_unknown(spent.output_tokens)
+        ),
+    );
+}
+
+fn grouped_u64(number: u64) -> String {
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+}

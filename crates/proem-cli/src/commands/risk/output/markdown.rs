@@ -1,0 +1,176 @@
+//! Reports as a comment on a pull request.
+//!
+//! Everything from outside stands in a code span: there, no platform makes a link, a mention, a
+//! reference to an issue or HTML of it.
+
+use proem_agents::risk::report::{FileOut, Part, Report, Words};
+use proem_guard::show;
+
+use super::lines::{false_alarms, named, number, parts, value};
+use super::terminal;
+
+/// The first line, by which a script finds the comment to replace.
+pub(super) const MARK: &str = "<!-- proem-risk -->";
+/// The most characters of a text from outside.
+const SHOWN: usize = 200;
+/// The most files in the details.
+const FILES: usize = 30;
+/// The most partners.
+const PARTNERS: usize = 5;
+/// The most bytes; GitHub takes 65,536 characters.
+const MOST: usize = 60_000;
+
+/// A comment with all reports, the first in full, as far as there is room.
+pub(super) fn comment(reports: &[Report]) -> String {
+    let mut out = format!("{MARK}\n");
+    for (index, report) in reports.iter().enumerate() {
+        let short = brief(report);
+        let full = format!("{short}{}", details(report));
+        let room = MOST.saturating_sub(out.len());
+        let page = if full.len() <= room { full } else { short };
+        if page.len() > room {
+            out.push_str(&format!("\nand {} more changes\n", reports.len().saturating_sub(index)));
+            break;
+        }
+        out.push_str(&page);
+    }
+    out
+}
+
+/// A text from outside: a code span, whatever is in it.
+fn code(text: &str) -> String {
+    let shown = show::terminal_str(text).into_string();
+    let mut kept: String = shown.chars().take(SHOWN).collect();
+    if kept.len() < shown.len() {
+        kept.push('…');
+    }
+    let mut longest = 0_usize;
+    let mut run = 0_usize;
+    for c in kept.chars() {
+        run = if c == '`' { run.saturating_add(1) } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest.saturating_add(1));
+    // A space on both sides is taken off again; without it a backtick at an end would join the fence.
+    let needs_space = kept.is_empty() || kept.starts_with(['`', ' ']) || kept.ends_with(['`', ' ']);
+    let space = if needs_space { " " } else { "" };
+    format!("{fence}{space}{kept}{space}{fence}")
+}
+
+/// A code span in a table: a bar would end the cell.
+fn code_in_table(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+/// Words of ours, in which nothing is markup.
+fn ours(text: &str) -> String {
+    text.chars().fold(String::new(), |mut out, c| {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '*' | '_' | '`' | '[' | ']' | '\\' | '|' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+/// A sentence.
+fn sentence(words: &Words) -> String {
+    let part = |part: &Part| match part {
+        Part::Ours(text) => ours(text),
+        Part::Path(text) | Part::Person(text) | Part::Message(text) | Part::Foreign(text) => code(text),
+    };
+    words.parts().iter().map(part).collect()
+}
+
+fn list(out: &mut String, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n**{title}**\n\n"));
+    for item in items {
+        out.push_str(&format!("- {item}\n"));
+    }
+}
+
+/// What everybody should read.
+fn brief(report: &Report) -> String {
+    let change = &report.change;
+    let mut out = format!("\n### Change risk: {}\n\n{}", report.risk_level.as_str(), sentence(&change.assessed));
+    if !change.subject.is_empty() {
+        out.push_str(&format!(", {}", code(&change.subject)));
+    }
+    out.push_str(&format!("; {}\n", ours(&terminal::sure(report))));
+    list(&mut out, "Why", &report.reasons.iter().map(sentence).collect::<Vec<_>>());
+    list(&mut out, "Evidence", &report.key_evidence.iter().map(sentence).collect::<Vec<_>>());
+    let partners = report.missing_partners.iter().take(PARTNERS).map(|partner| {
+        let imported = if partner.imported == Some(false) { ", with no import between them" } else { "" };
+        format!(
+            "{} changed in {} of {} commits of {}{imported}",
+            code(&partner.path),
+            partner.together.numerator,
+            partner.together.denominator,
+            code(&partner.of)
+        )
+    });
+    list(&mut out, "Usual partners that did not change", &partners.collect::<Vec<_>>());
+    list(&mut out, "To do", &report.recommendations.iter().map(sentence).collect::<Vec<_>>());
+    out
+}
+
+/// What folds away.
+fn details(report: &Report) -> String {
+    let mut out = "\n<details><summary>Details</summary>\n\n".to_owned();
+    out.push_str("| file | level | metric | value | counts | signal | false alarms |\n|---|---|---|---|---|---|---|\n");
+    for file in report.files.iter().take(FILES) {
+        rows(file, &mut out);
+    }
+    let more = report.files.len().saturating_sub(FILES);
+    if more > 0 {
+        out.push_str(&format!("\nand {more} less risky files\n"));
+    }
+    if let Some(rank) = report.score.rank {
+        let top: Vec<String> = report
+            .score
+            .contributions
+            .iter()
+            .take(5)
+            .map(|one| format!("{} {:+.2}", ours(&one.meaning), one.log_odds))
+            .collect();
+        out.push_str(&format!(
+            "\nScore: above {} % of {} past commits; {}\n",
+            number(rank.percentile.floor()),
+            rank.among,
+            top.join(", ")
+        ));
+    }
+    let unknown = report.unknown.iter().map(|unknown| {
+        let of = unknown.path.as_deref().map(|path| format!(" of {}", code(path))).unwrap_or_default();
+        format!("{}{of}: {}", ours(&named(unknown.metric.as_str())), sentence(&unknown.why))
+    });
+    let unknown: Vec<String> = unknown.chain(report.gaps.iter().map(|gap| code(gap))).take(FILES).collect();
+    list(&mut out, "Unknown", &unknown);
+    out.push_str("\n</details>\n");
+    out
+}
+
+/// The Tier metrics of a file.
+fn rows(file: &FileOut, out: &mut String) {
+    for metric in file.metrics.iter().filter(|metric| metric.tier.is_some()) {
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            code_in_table(&file.path),
+            file.risk_level.as_str(),
+            ours(&named(metric.name.as_str())),
+            ours(&value(metric)),
+            parts(metric.of),
+            metric.signal.as_str(),
+            false_alarms(metric.false_positives)
+        ));
+    }
+}

@@ -1,0 +1,132 @@
+//! Reports as SARIF 2.1.0 (OASIS, 2020), for code scanning.
+//!
+//! A file of level MEDIUM or HIGH is one result; a change that is riskier than each of its files is one
+//! at its riskiest file. A result's rule is what speaks loudest there.
+
+use std::collections::BTreeMap;
+
+use proem_agents::risk::report::{FileOut, Report};
+use proem_guard::show;
+use proem_risk::level::Level;
+use proem_risk::metric::Signal;
+use serde_json::{Value as Json, json};
+
+use super::lines;
+use crate::trust::hash;
+
+/// The rules, with what each says.
+const RULES: [(&str, &str); 7] = [
+    ("risk/score", "The change scores above most past commits of the repository"),
+    ("risk/coupling", "Many files import a changed file"),
+    ("risk/co_change", "A changed file usually changes together with another one"),
+    ("risk/test_ratio", "A changed file has few lines of tests"),
+    ("risk/ownership_churn", "A changed file has had a new owner for a short time"),
+    ("risk/incident_similarity", "The change is like what went wrong before"),
+    ("risk/sensitive", "A changed file is sensitive, or nothing could be measured of it"),
+];
+
+/// A log with all results.
+pub(super) fn log(reports: &[Report]) -> Json {
+    let rules: Vec<Json> = RULES
+        .iter()
+        .map(|(id, text)| json!({ "id": id, "name": id.replace('/', "_"), "shortDescription": { "text": text } }))
+        .collect();
+    let results: Vec<Json> = reports.iter().flat_map(results).collect();
+    let changes: Vec<Json> = reports
+        .iter()
+        .map(|report| {
+            json!({
+                "change": report.change.id,
+                "kind": report.change.kind,
+                "riskLevel": report.risk_level,
+                "confidence": report.confidence,
+                "mode": report.mode,
+                "scorePercentile": report.score.rank.map(|rank| rank.percentile),
+            })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "proem", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+            "properties": { "changes": changes },
+        }],
+    })
+}
+
+fn results(report: &Report) -> Vec<Json> {
+    let worst = report.files.iter().map(|file| file.risk_level).max().unwrap_or(Level::Low);
+    let own = report.files.first().filter(|_| report.risk_level > worst && report.risk_level > Level::Low);
+    let of_change = own.map(|file| {
+        let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted).collect();
+        result(report, file, ("risk/score", report.risk_level, &sentences))
+    });
+    let risky = report.files.iter().filter(|file| file.risk_level > Level::Low);
+    let of_files = risky.map(|file| {
+        let sentences: Vec<String> = file.key_evidence.iter().chain(&file.reasons).map(lines::quoted).collect();
+        result(report, file, (rule(file), file.risk_level, &sentences))
+    });
+    of_change.into_iter().chain(of_files).collect()
+}
+
+/// What speaks loudest of a file: its first HIGH signal. Without one it is what it is, or nothing is known.
+fn rule(file: &FileOut) -> &'static str {
+    let high = file.metrics.iter().filter(|metric| metric.signal == Signal::High);
+    high.filter_map(|metric| known(metric.name.as_str())).next().unwrap_or("risk/sensitive")
+}
+
+fn known(metric: &str) -> Option<&'static str> {
+    RULES.iter().map(|(id, _)| *id).find(|id| id.strip_prefix("risk/") == Some(metric))
+}
+
+fn result(report: &Report, file: &FileOut, (rule, level, sentences): (&str, Level, &[String])) -> Json {
+    let level = match level {
+        Level::Low => "note",
+        Level::Medium => "warning",
+        Level::High => "error",
+    };
+    let text = format!("{}: {}", file.path, sentences.join("; "));
+    let mut fingerprints = BTreeMap::new();
+    fingerprints.insert("proemRisk/v1", hash(format!("{rule}\0{}", file.path).as_bytes()));
+    json!({
+        "ruleId": rule,
+        "ruleIndex": RULES.iter().position(|(id, _)| *id == rule),
+        "level": level,
+        "message": { "text": message(&text) },
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": { "uri": uri(&file.path), "uriBaseId": "%SRCROOT%" },
+                "region": { "startLine": 1 },
+            },
+        }],
+        "partialFingerprints": fingerprints,
+        "properties": {
+            "change": report.change.id,
+            "confidence": file.confidence,
+            "mode": file.mode,
+            "metrics": file.metrics.iter().map(|metric| (metric.name.as_str().to_owned(), json!({
+                "value": metric.value, "unit": metric.unit, "signal": metric.signal,
+            }))).collect::<BTreeMap<String, Json>>(),
+        },
+    })
+}
+
+/// A message in plain text: brackets would be links (SARIF 2.1.0, 3.11.6).
+fn message(text: &str) -> String {
+    let shown = show::terminal_str(text).into_string();
+    shown.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+/// A path as a relative URI: all but RFC 3986's unreserved characters and `/` are percent-encoded.
+fn uri(path: &str) -> String {
+    path.bytes().fold(String::new(), |mut out, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+        out
+    })
+}

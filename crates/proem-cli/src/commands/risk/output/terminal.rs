@@ -1,0 +1,178 @@
+//! A report on one screen: at most 24 lines.
+
+use anstyle::Style;
+use jiff::tz::TimeZone;
+use proem_agents::risk::report::{Mode, Report};
+use proem_engine::run::Time;
+use proem_risk::level::Level;
+
+use super::lines::{brief, end_of, named, number, plain, safe, wrapped};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
+use crate::when;
+
+/// Cells of the words in front of a line.
+const LABEL: usize = 10;
+/// The most characters of a mail address.
+const AUTHOR: usize = 32;
+/// The most reasons.
+const REASONS: usize = 3;
+/// The most pieces of evidence, missing partners and pieces of advice.
+const MOST: usize = 3;
+
+pub(super) const fn colour(level: Level) -> Style {
+    match level {
+        Level::Low => GREEN,
+        Level::Medium => YELLOW,
+        Level::High => RED,
+    }
+}
+
+/// Writes lines with a label in front of the first.
+#[derive(Debug)]
+struct Page {
+    out: String,
+    width: usize,
+}
+
+impl Page {
+    /// A text under a label, on at most `most` lines; the label stands in front of the first only.
+    fn text(&mut self, label: &str, text: &str, most: usize) {
+        let lines = wrapped(text, self.width.saturating_sub(LABEL), most);
+        for (index, line) in lines.iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            self.out.push_str(&format!("{}{line}\n", styled(DIM, &format!("{label:LABEL$}"))));
+        }
+    }
+
+    /// Texts under one label, each on at most `most` lines.
+    fn texts(&mut self, label: &str, texts: impl IntoIterator<Item = String>, most: usize) {
+        for (index, text) in texts.into_iter().enumerate() {
+            self.text(if index == 0 { label } else { "" }, &text, most);
+        }
+    }
+}
+
+/// A report on one screen.
+pub(super) fn report(report: &Report, width: usize) -> String {
+    let mut page = Page { out: head(report, width), width };
+    page.texts("why", report.reasons.iter().take(REASONS).map(brief), 1);
+    page.texts("evidence", report.key_evidence.iter().take(MOST).map(brief), 2);
+    page.texts("missing", partners(report), 1);
+    page.texts("to do", report.recommendations.iter().take(MOST).map(brief), 2);
+    page.text("sure", &sure(report), 1);
+    let unknown = unknown(report, width.saturating_sub(LABEL));
+    if !unknown.is_empty() {
+        page.text("unknown", &unknown, 1);
+    }
+    if let Some(id) = &report.id {
+        let id: String = id.chars().take(8).collect();
+        let say = format!("proem risk feedback {id} --caught, or --false-positive \"REASON\"");
+        page.text("right?", &say, 1);
+    }
+    page.out
+}
+
+/// The level, what was assessed, and whose it is.
+fn head(report: &Report, width: usize) -> String {
+    let change = &report.change;
+    let level = report.risk_level.as_str();
+    let mut assessed = plain(&change.assessed);
+    if let Some(chosen) = change.chosen.as_deref().filter(|chosen| !assessed.starts_with(chosen)) {
+        assessed = format!("{assessed} ({})", safe(chosen));
+    }
+    let level =
+        format!("{}{}", styled(colour(report.risk_level), level), " ".repeat(LABEL.saturating_sub(level.len())));
+    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1).join("");
+    let mut out = format!("{level}{}\n", styled(BOLD, &assessed));
+    let mut page = Page { out: String::new(), width };
+    page.text("", &about(report), 1);
+    out.push_str(&page.out);
+    out
+}
+
+/// Size, date and author, and the message last, since it may be long.
+pub(super) fn about(report: &Report) -> String {
+    let change = &report.change;
+    let files = counted(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
+    let lines = match (change.lines_added, change.lines_removed) {
+        (Some(added), Some(removed)) => format!("+{added} −{removed}"),
+        _ => "lines unknown".to_owned(),
+    };
+    let uncounted = match change.uncounted_files {
+        0 => String::new(),
+        uncounted => format!(", {uncounted} not counted"),
+    };
+    let mut parts = vec![format!("{files}, {lines}{uncounted}")];
+    if change.id.is_some() {
+        parts.push(date(change.at));
+    }
+    parts.extend(change.author.as_deref().map(|author| cut(author, AUTHOR)));
+    if !change.subject.is_empty() {
+        parts.push(format!("\"{}\"", safe(&change.subject)));
+    }
+    parts.join(" · ")
+}
+
+/// A day in UTC.
+pub(super) fn date(at: i64) -> String {
+    when::date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
+}
+
+/// The most usual partners that are missing.
+fn partners(report: &Report) -> Vec<String> {
+    let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner).collect();
+    let more = report.missing_partners.len().saturating_sub(MOST);
+    if let Some(last) = lines.last_mut().filter(|_| more > 0) {
+        last.push_str(&format!(" (and {more} more)"));
+    }
+    lines
+}
+
+pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> String {
+    let imported = match partner.imported {
+        Some(true) => ", which an import explains",
+        Some(false) => ", with no import between them",
+        None => "",
+    };
+    let together = format!("{} of {}", partner.together.numerator, partner.together.denominator);
+    format!("{} changed in {together} commits of {}{imported}", end_of(&partner.path), end_of(&partner.of))
+}
+
+/// How sure it is and how it came about.
+pub(super) fn sure(report: &Report) -> String {
+    let confidence =
+        report.confidence.map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", number(c)));
+    let model = report.model_confidence.map(|c| format!(", the model says {}", number(c))).unwrap_or_default();
+    let mode = match report.mode {
+        Mode::Investigated => {
+            let hops = u64::try_from(report.investigation_trace.len()).unwrap_or(u64::MAX);
+            format!("INVESTIGATED by a model, {}", counted(hops, "hop"))
+        }
+        Mode::Rules => "by RULES; nothing called for a model".to_owned(),
+        Mode::Degraded => "DEGRADED: by the rules, without a model's view".to_owned(),
+    };
+    format!("{confidence}{model}; {mode}")
+}
+
+/// What is unknown, in one line.
+fn unknown(report: &Report, width: usize) -> String {
+    const SEE: &str = " (see --explain)";
+    let mut names: Vec<String> = Vec::new();
+    for unknown in &report.unknown {
+        let name = named(unknown.metric.as_str());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let gaps = match report.gaps.as_slice() {
+        [] => None,
+        [gap] if names.is_empty() => Some(safe(gap)),
+        gaps => Some(counted(u64::try_from(gaps.len()).unwrap_or(u64::MAX), "gap")),
+    };
+    let all: Vec<String> = Some(names.join(", ")).filter(|names| !names.is_empty()).into_iter().chain(gaps).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1);
+    format!("{}{SEE}", line.join(""))
+}

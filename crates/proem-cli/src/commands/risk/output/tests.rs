@@ -1,0 +1,494 @@
+//! All forms of reports that are made by hand, looked at with a reader's eyes.
+
+use std::collections::BTreeMap;
+
+use jsonschema::Validator;
+use proem_agents::risk::feedback::Meter;
+use proem_agents::risk::investigation::{Action, By, Hop, Investigated, Synthesis};
+use proem_agents::risk::report::{About, HistoryRead, PromptUsed, Rate, Report, Spent};
+use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, ScoreOf};
+use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::history::ObjectId;
+use proem_risk::identity::Person;
+use proem_risk::level::{Level, Reason};
+use proem_risk::metric::{Between, Excluded, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
+use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
+use proem_risk::score::{Contribution, Feature, Scored};
+use schemars::schema_for;
+use serde_json::Value as Json;
+
+use super::{Many, WIDTH, as_json, batch, explain, markdown, sarif, terminal};
+
+/// What somebody may call a file to break a report.
+const HOSTILE: &str =
+    "src/\u{1b}[31mred\u{1b}[0m\n### LOW `x` | <script>alert(1)</script> @team #1 \u{202e}sr.`` [a](http://b) 木";
+
+fn changed(path: &str, lines: Option<Lines>) -> ChangedFile {
+    let class = Class { language: None, role: Role::Code, sensitive: None, framework: None };
+    let status = Status::Modified;
+    let (lines_before, lines_after) = (Some(100), Some(110));
+    ChangedFile {
+        path: RepoPath::new(path),
+        before: None,
+        status,
+        kind: FileKind::Regular,
+        class,
+        lines,
+        lines_before,
+        lines_after,
+    }
+}
+
+fn change(paths: &[&str], subject: &str) -> Change {
+    Change {
+        kind: Kind::Commit,
+        id: ObjectId::parse(&[b'1'; 40]),
+        base: ObjectId::parse(&[b'2'; 40]),
+        commits: 1,
+        is_merge: false,
+        at: 1_763_800_000,
+        author: Some(Person { mail: "ann@example.org".to_owned(), name: "Ann".to_owned() }),
+        subject: subject.to_owned(),
+        files: paths.iter().map(|path| changed(path, Some(Lines { added: 52, removed: 4 }))).collect(),
+        identifiers: Vec::new(),
+        gaps: Vec::new(),
+    }
+}
+
+fn file(index: u32, path: &str, level: Level, metrics: Vec<Metric>) -> FileAssessment {
+    let class =
+        Class { language: Some(Language("Rust".to_owned())), role: Role::Code, sensitive: None, framework: None };
+    let reasons = match level {
+        Level::Low => vec![Reason::Tier { high: 0, names: Vec::new() }],
+        _ => vec![Reason::Tier { high: 2, names: vec![Name::Coupling, Name::CoChange] }],
+    };
+    FileAssessment {
+        index,
+        path: path.to_owned(),
+        class,
+        lines: Some(250),
+        status: Status::Modified,
+        level,
+        reasons,
+        metrics,
+    }
+}
+
+fn path(path: &str) -> Piece {
+    Piece::Path(path.to_owned())
+}
+
+/// The Tier metrics of a file that is risky.
+fn risky(partner: &str, importer: &str, message: &str) -> Vec<Metric> {
+    let of = Fraction { numerator: 18, denominator: 20 };
+    vec![
+        Metric {
+            rank: Some(Rank { percentile: 98.25, among: 812 }),
+            signal: Signal::High,
+            excluded: vec![Excluded { what: "files that are tests".to_owned(), count: 4 }],
+            evidence: Sentence::ours("12 files import it"),
+            details: vec![Sentence::default().then(path(importer)), Sentence::default().then(path("src/b.rs"))],
+            ..Metric::of(Name::Coupling, 12.0)
+        },
+        Metric {
+            of: Some(of),
+            between: of.between(),
+            signal: Signal::High,
+            evidence: Sentence::default()
+                .then(path(partner))
+                .and(" changed in 18 of the 20 commits that touched this file"),
+            ..Metric::of(Name::CoChange, 0.9)
+        },
+        Metric {
+            of: Some(Fraction { numerator: 75, denominator: 250 }),
+            signal: Signal::Medium,
+            evidence: Sentence::ours("75 lines of tests in 1 file that have its name for 250 lines of code"),
+            ..Metric::of(Name::TestRatio, 0.302_79)
+        },
+        Metric {
+            signal: Signal::High,
+            evidence: Sentence::default()
+                .then(Piece::Person("ann@example.org".to_owned()))
+                .and(" leads since 14 days with 9 of 12 commits in the last 90 days; ")
+                .then(Piece::Person("bob@example.org".to_owned()))
+                .and(" led with 45 of 50 in the 12 months before"),
+            ..Metric::of(Name::OwnershipChurn, 14.0)
+        },
+        Metric {
+            signal: Signal::High,
+            evidence: Sentence::ours("it is like ")
+                .then(Piece::Message(message.to_owned()))
+                .and(", 47 days before, more so than 97 % of 200 past commits are like any incident"),
+            ..Metric::of(Name::IncidentSimilarity, 97.0)
+        },
+    ]
+}
+
+fn scored() -> ScoreOf {
+    let of = |feature: Feature| match feature {
+        Feature::La => 0.84,
+        Feature::Nf => 0.21,
+        Feature::Exp => -0.33,
+        _ => 0.01,
+    };
+    ScoreOf {
+        scored: Some(Scored {
+            probability: 0.412_345,
+            log_odds: -0.354,
+            intercept: -1.2,
+            contributions: Feature::ALL.map(|feature| Contribution { feature, log_odds: of(feature) }).to_vec(),
+            given_size: Some(-0.12),
+            unknown: vec![Feature::Rexp],
+            known: 0.9,
+        }),
+        rank: Some(Rank { percentile: 97.4, among: 480 }),
+        between: Some(Between { low: 95.55, high: 98.49 }),
+        signal: Signal::High,
+    }
+}
+
+fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
+    Assessment {
+        level,
+        reasons: vec![Reason::Score { percentile: 97.4 }, Reason::WorstFile { file: 0 }],
+        confidence: Some(0.742_1),
+        score: scored(),
+        metrics: vec![
+            Metric { evidence: Sentence::ours("2 files"), signal: Signal::None, ..Metric::of(Name::Files, 2.0) },
+            Metric {
+                evidence: Sentence::ours("52 lines added"),
+                signal: Signal::None,
+                ..Metric::of(Name::LinesAdded, 104.0)
+            },
+            Metric {
+                evidence: Sentence::ours("its message says that it fixes something"),
+                signal: Signal::None,
+                ..Metric::of(Name::Fix, 1.0)
+            },
+        ],
+        files,
+        partners: Vec::new(),
+        investigate: Investigate::Yes,
+        gaps: Vec::new(),
+        calibration_error: 0.03,
+    }
+}
+
+fn about() -> About {
+    About {
+        id: Some("3f2a9c0155667788".to_owned()),
+        model: Some("small".to_owned()),
+        history: HistoryRead {
+            commits: 20_312,
+            cached: 20_300,
+            window_months: 12,
+            merges: 1_204,
+            bots: 310,
+            sampled: 480,
+            sampled_of: 18_790,
+            ..HistoryRead::default()
+        },
+        false_positives: BTreeMap::from([(Meter::Coupling, Rate { count: 2, n: 31 })]),
+        ..About::default()
+    }
+}
+
+fn partners(path: &str) -> Vec<Partner> {
+    let together = Fraction { numerator: 18, denominator: 20 };
+    let of = |path: &str, imported| Partner { path: path.to_owned(), of: 0, together, low: 0.699, imported };
+    vec![of(path, Some(false)), of("src/roles.rs", Some(true)), of("docs/auth.md", None), of("src/fourth.rs", None)]
+}
+
+/// A risky change that the rules assessed.
+fn degraded() -> Report {
+    let change = change(&["src/auth.rs", "src/lib.rs"], "Speed the check up");
+    let calm = vec![
+        Metric {
+            signal: Signal::Low,
+            evidence: Sentence::ours("2 files import it"),
+            ..Metric::of(Name::Coupling, 2.0)
+        },
+        Metric::unknown(Name::TestRatio, Sentence::ours("no tests of it were found by name, import or history")),
+    ];
+    let risky = risky("src/session.rs", "src/a.rs", "123 Time-out after the permission check");
+    let files = vec![file(0, "src/auth.rs", Level::High, risky), file(1, "src/lib.rs", Level::Low, calm)];
+    let mut assessment = assessment(Level::High, files);
+    assessment.partners = partners("src/session.rs");
+    assessment.gaps = vec!["imports of 3 files could not be read: no parser for their language".to_owned()];
+    Report::new(
+        &change,
+        &assessment,
+        None,
+        About { notes: vec!["no model is asked: ANTHROPIC_API_KEY is not set".to_owned()], ..about() },
+    )
+}
+
+/// The same, investigated.
+fn investigated() -> Report {
+    let change = change(&["src/auth.rs"], "Speed the check up");
+    let risky = risky("src/session.rs", "src/a.rs", "123 Time-out after the permission check");
+    let assessment = assessment(Level::High, vec![file(0, "src/auth.rs", Level::High, risky)]);
+    let hop = Hop {
+        hop: 1,
+        offered: vec![Action::CalculateMetric, Action::Finalize],
+        action: Action::CalculateMetric,
+        by: By::Model,
+        metric: Some("ownership_churn".to_owned()),
+        file: Some(0),
+        result: "ann@example.org leads since 14 days".to_owned(),
+        reasoning: "Many files depend on it, so who knows it matters.".to_owned(),
+    };
+    let synthesis = Synthesis {
+        risk_level: Level::High,
+        model_confidence: 0.85,
+        key_evidence: vec!["12 files import src/auth.rs".to_owned(), "Its owner changed 14 days ago".to_owned()],
+        recommendations: vec!["Test the time-out of the permission check".to_owned()],
+        reasoning: "Much depends on a file whose owner is new.".to_owned(),
+    };
+    let investigated = Investigated {
+        assessment: assessment.clone(),
+        synthesis: Some(synthesis),
+        hops: vec![hop],
+        exchanges: Vec::new(),
+        notes: Vec::new(),
+    };
+    let prompt = |name: &str| PromptUsed { name: name.to_owned(), version: "1.0.0".to_owned() };
+    let spent = Spent {
+        model: "claude-haiku-4-5".to_owned(),
+        calls: 2,
+        input_tokens: Some(3_211),
+        cached_tokens: None,
+        output_tokens: Some(402),
+        cost_nano_dollars: Some(5_221_000),
+    };
+    let prompts = vec![prompt("risk/decision"), prompt("risk/synthesis")];
+    Report::new(&change, &assessment, Some(&investigated), About { spent: Some(spent), prompts, ..about() })
+}
+
+/// Names that somebody chose to break a report, wherever a name can be.
+fn hostile() -> Report {
+    let mut change = change(&[HOSTILE, "b.rs"], HOSTILE);
+    change.author = Some(Person { mail: format!("{HOSTILE}@x"), name: HOSTILE.to_owned() });
+    let files =
+        vec![file(0, HOSTILE, Level::High, risky(HOSTILE, HOSTILE, HOSTILE)), file(1, "b.rs", Level::Low, Vec::new())];
+    let mut assessment = assessment(Level::High, files);
+    assessment.partners = partners(HOSTILE);
+    Report::new(&change, &assessment, None, about())
+}
+
+/// A change of which nothing could be known.
+fn unknown() -> Report {
+    let mut change = change(&["src/new.zig"], "");
+    change.kind = Kind::WorkTree;
+    change.id = None;
+    change.author = None;
+    change.files = vec![changed("src/new.zig", None)];
+    let because = |name: Name, text: &str| Metric::unknown(name, Sentence::ours(text));
+    let metrics = vec![
+        because(Name::Coupling, "there is no parser for its language"),
+        because(Name::CoChange, "3 commits touched the file, 5 are needed"),
+        because(Name::TestRatio, "its lines could not be counted"),
+    ];
+    let mut assessment = assessment(Level::Medium, vec![file(0, "src/new.zig", Level::Medium, metrics)]);
+    assessment.files[0].reasons = vec![Reason::AllUnknown];
+    assessment.reasons = vec![Reason::AllUnknown];
+    assessment.confidence = None;
+    assessment.score = ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown };
+    assessment.metrics = vec![because(Name::LinesAdded, "no line could be counted")];
+    assessment.gaps = vec!["a shallow clone: older commits are missing".to_owned()];
+    let history = HistoryRead { commits: 12, shallow: true, window_months: 12, ..HistoryRead::default() };
+    Report::new(
+        &change,
+        &assessment,
+        None,
+        About { history, chosen: Some("since it is dirty".to_owned()), ..About::default() },
+    )
+}
+
+/// Documentation.
+fn calm() -> Report {
+    let change = change(&["docs/guide.md"], "Mend a typo");
+    let mut assessment = assessment(Level::Low, vec![file(0, "docs/guide.md", Level::Low, Vec::new())]);
+    assessment.files[0].class = Class { language: None, role: Role::Documentation, sensitive: None, framework: None };
+    assessment.reasons = vec![Reason::Tier { high: 0, names: Vec::new() }];
+    assessment.investigate = Investigate::NothingThatRuns;
+    assessment.score.rank = Some(Rank { percentile: 12.0, among: 480 });
+    assessment.score.signal = Signal::Low;
+    Report::new(&change, &assessment, None, about())
+}
+
+/// A sensitive file, and a score that is higher than what any file says.
+fn sensitive() -> Report {
+    let change = change(&["deploy/keys.yml"], "Rotate keys");
+    let mut sensitive = file(0, "deploy/keys.yml", Level::Medium, Vec::new());
+    sensitive.class.sensitive = Some(Sensitive::Security);
+    sensitive.reasons = vec![Reason::Sensitive { file: 0 }];
+    let mut assessment = assessment(Level::High, vec![sensitive]);
+    assessment.reasons = vec![Reason::Score { percentile: 97.4 }, Reason::Sensitive { file: 0 }];
+    Report::new(&change, &assessment, None, about())
+}
+
+fn all() -> [(&'static str, Report); 6] {
+    [
+        ("degraded", degraded()),
+        ("investigated", investigated()),
+        ("hostile", hostile()),
+        ("unknown", unknown()),
+        ("calm", calm()),
+        ("sensitive", sensitive()),
+    ]
+}
+
+/// A text without colours.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn a_report_fits_one_screen() {
+    for (name, report) in all() {
+        let text = plain(&terminal::report(&report, WIDTH));
+        insta::assert_snapshot!(format!("terminal_{name}"), text);
+        assert!(text.lines().count() <= 24, "{name} has {} lines", text.lines().count());
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= WIDTH, "{name} is {longest} wide");
+    }
+}
+
+#[test]
+fn everything_is_explained() {
+    for (name, report) in [("degraded", degraded()), ("investigated", investigated()), ("unknown", unknown())] {
+        insta::assert_snapshot!(format!("explain_{name}"), plain(&explain::report(&report, WIDTH)));
+    }
+}
+
+#[test]
+fn a_comment_says_it_in_markdown() {
+    for (name, report) in [("degraded", degraded()), ("hostile", hostile()), ("unknown", unknown())] {
+        insta::assert_snapshot!(format!("markdown_{name}"), markdown::comment(&[report]));
+    }
+}
+
+#[test]
+fn many_changes_are_ranked() {
+    let reports: Vec<Report> = all().into_iter().map(|(_, report)| report).collect();
+    insta::assert_snapshot!("batch", plain(&batch::table(&reports, WIDTH)));
+    insta::assert_snapshot!("batch_of_none", batch::table(&[], WIDTH));
+}
+
+#[test]
+fn code_scanning_gets_a_result_for_each_risky_file() {
+    let log = sarif::log(&[degraded(), sensitive(), hostile(), calm()]);
+    insta::assert_snapshot!("sarif", proem_text::json::pretty(&log));
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules: Vec<&str> =
+        run["tool"]["driver"]["rules"].as_array().unwrap().iter().map(|rule| rule["id"].as_str().unwrap()).collect();
+    for result in run["results"].as_array().unwrap() {
+        let rule = result["ruleId"].as_str().unwrap();
+        assert_eq!(rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()], rule);
+        assert!(["note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"{}|\\^`".contains(&byte)), "{uri}");
+        assert_eq!(place["region"]["startLine"], 1);
+        assert_eq!(result["partialFingerprints"]["proemRisk/v1"].as_str().unwrap().len(), 64);
+    }
+    // A finding of the same file and rule stays the same finding, whatever else changed.
+    let print = |report: Report| sarif::log(&[report])["runs"][0]["results"][0]["partialFingerprints"].clone();
+    assert_eq!(print(degraded()), print(investigated()));
+    assert_ne!(print(degraded()), print(hostile()));
+}
+
+#[test]
+fn json_is_what_its_schema_says() {
+    let validator: Validator = jsonschema::validator_for(&schema_for!(Report).to_value()).unwrap();
+    for (name, report) in all() {
+        let value = as_json(std::slice::from_ref(&report), Many::One).unwrap();
+        let problems: Vec<String> =
+            validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(problems.is_empty(), "{name}: {problems:#?}");
+        let keys =
+            ["risk_level", "confidence", "key_evidence", "recommendations", "reasoning", "investigation_trace", "mode"];
+        for key in keys {
+            assert!(value.get(key).is_some(), "{name}: no {key}");
+            assert!(value["files"].as_array().unwrap().iter().all(|file| file.get(key).is_some()), "{name}: no {key}");
+        }
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "risk_level": "HIGH" })));
+    let mut wrong = as_json(&[degraded()], Many::One).unwrap();
+    wrong["risk_level"] = Json::from("SEVERE");
+    assert!(!validator.is_valid(&wrong));
+    let list = as_json(&[degraded()], Many::List).unwrap();
+    assert!(list.as_array().is_some_and(|list| list.len() == 1));
+    // Names stand there as they are; escaping them is JSON's own.
+    let hostile = as_json(&[hostile()], Many::One).unwrap();
+    assert_eq!(hostile["files"][0]["path"], HOSTILE);
+}
+
+#[test]
+fn nothing_from_outside_steers_a_screen() {
+    for form in [
+        terminal::report(&hostile(), WIDTH),
+        explain::report(&hostile(), WIDTH),
+        batch::table(&[hostile(), calm()], WIDTH),
+    ] {
+        let text = plain(&form);
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
+        assert!(text.lines().all(|line| !line.starts_with("###")), "{text}");
+        assert!(form.contains("\\u{1b}[31mred"), "the colour of a name is shown, not used");
+    }
+}
+
+/// What is left of Markdown without its code spans, as CommonMark reads them: a run of backticks opens one,
+/// and the next run of the same length closes it.
+#[expect(clippy::string_slice, reason = "cut at backticks, which are one byte")]
+fn without_code(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find('`') {
+        let (before, after) = rest.split_at(start);
+        out.push_str(before);
+        if before.ends_with('\\') {
+            out.push('`');
+            rest = &after[1..];
+            continue;
+        }
+        let length = after.chars().take_while(|c| *c == '`').count();
+        let (fence, inner) = after.split_at(length);
+        let mut from = 0;
+        let end = loop {
+            let Some(at) = inner[from..].find(fence).map(|at| at + from) else { break None };
+            let run = inner[at..].chars().take_while(|c| *c == '`').count();
+            if run == length {
+                break Some(at);
+            }
+            from = at + run;
+        };
+        let end = end.unwrap_or_else(|| panic!("an open code span: {rest}"));
+        assert!(!inner[..end].contains('\n'), "a code span over lines: {}", &inner[..end]);
+        rest = &inner[end + length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[test]
+fn nothing_from_outside_is_markup_in_a_comment() {
+    let comment = markdown::comment(&[hostile(), hostile()]);
+    let ours = without_code(&comment);
+    for markup in ["<script", "@team", "](", "#1", "### LOW", "\u{1b}", "\u{202e}", "http"] {
+        assert!(!ours.contains(markup), "{markup} is markup in {ours}");
+    }
+    assert_eq!(comment.matches("\n### ").count(), 2);
+}
+
+#[test]
+fn a_comment_stays_within_what_a_platform_takes() {
+    let many: Vec<Report> = (0..400).map(|_| degraded()).collect();
+    let comment = markdown::comment(&many);
+    assert!(comment.len() < 65_536, "{}", comment.len());
+    assert!(comment.ends_with(" more changes\n"));
+    assert!(comment.starts_with(markdown::MARK));
+}

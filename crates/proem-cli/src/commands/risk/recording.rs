@@ -1,0 +1,260 @@
+//! What is kept of an assessment: enough for feedback without a model, a whole run with one.
+
+use std::collections::BTreeMap;
+
+use proem_agents::risk::feedback;
+use proem_agents::risk::investigation::Subject;
+use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
+use proem_engine::assembly::PromptId;
+use proem_engine::profile;
+use proem_engine::profile::Profile;
+use proem_engine::run::{Because, Cancelled, Ended, Outcome};
+use proem_risk::assess::Investigate;
+use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Start};
+use proem_store::record::{Content, Evaluation, Finish, NewRun, Numbers, Replayable, RunId, RunOutcome};
+use serde_json::{Value as Json, json};
+
+use super::assessing::{Assessing, Looked};
+use super::investigating::Done;
+use super::setting::{Investigator, Setting};
+use crate::commands::run::made::of_assembly;
+use crate::failure::Failure;
+use crate::records::writing::Writing;
+use crate::{ui, when};
+
+/// The kind of a recorded assessment.
+pub(super) const KIND: &str = "risk";
+
+/// A change with everything that its record and its report are made of.
+pub(super) struct Kept<'k> {
+    pub(super) setting: &'k Setting,
+    pub(super) assessing: &'k Assessing,
+    pub(super) looked: &'k Looked,
+}
+
+/// The beginning of a recorded investigation.
+pub(super) struct Beginning<'b> {
+    id: RunId,
+    inputs: Json,
+    settings: Json,
+    files: BTreeMap<String, String>,
+    prompt: &'b PromptId,
+    role: &'b str,
+    model: &'b str,
+    endpoint: &'b str,
+    policy: &'b str,
+    profile: Option<&'b Profile>,
+}
+
+impl Beginning<'_> {
+    pub(super) fn start(&self) -> Start<'_> {
+        Start {
+            id: self.id.clone(),
+            parent: None,
+            kind: KIND,
+            prompt: self.prompt,
+            role: self.role,
+            model: self.model,
+            endpoint: self.endpoint,
+            line: None,
+            files: &self.files,
+            inputs: &self.inputs,
+            settings: &self.settings,
+            policy: self.policy,
+            profile: self.profile,
+            report: None,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+}
+
+impl<'k> Kept<'k> {
+    /// A recorded investigation as it starts.
+    pub(super) fn start(
+        &self,
+        id: RunId,
+        investigator: &'k Investigator,
+        subject: &Subject,
+    ) -> Result<Beginning<'k>, Failure> {
+        let setting = self.setting;
+        let inputs =
+            serde_json::to_value(subject).map_err(|error| Failure::bug("the subject can't be written down", error))?;
+        let mut files = of_assembly(&setting.book, &setting.decision.prompt, &investigator.guarding.files);
+        files.extend(of_assembly(&setting.book, &setting.synthesis.prompt, &investigator.guarding.files));
+        Ok(Beginning {
+            id,
+            inputs,
+            settings: self.settings(),
+            files,
+            prompt: &setting.synthesis.prompt.id,
+            role: &investigator.role,
+            model: &investigator.asked.model.name,
+            endpoint: &investigator.asked.endpoint.name,
+            policy: &investigator.guarding.rules,
+            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
+        })
+    }
+
+    /// What feedback needs to know of an assessment: numbers and our names only.
+    fn settings(&self) -> Json {
+        json!({ "proem": env!("CARGO_PKG_VERSION"), "risk": feedback::signals(&self.looked.full) })
+    }
+
+    /// The report of a change.
+    pub(super) fn report(&self, id: Option<&RunId>, done: Option<&Done>) -> Result<Report, Failure> {
+        let Some((change, resolved)) = self.assessing.change(self.looked.change) else {
+            return Err(Failure::bug("a change got lost", self.looked.change));
+        };
+        let investigator = self.setting.investigator.as_ref().ok();
+        let spent = done.zip(investigator).map(|(done, investigator)| spent(done, investigator));
+        let about = About {
+            id: id.map(|id| id.short().to_owned()),
+            chosen: Some(resolved.said.to_owned()),
+            model: investigator.map(|investigator| investigator.asked.model.name.clone()),
+            prompts: done.map_or_else(Vec::new, |_| self.setting.prompts()),
+            spent,
+            history: self.history(),
+            false_positives: self.setting.false_positives.clone(),
+            notes: self.notes(),
+        };
+        let investigated = done.map(|done| &done.investigated);
+        Ok(Report::new(change, &self.looked.full, investigated, about))
+    }
+
+    fn history(&self) -> HistoryRead {
+        let about = self.assessing.assessor().about();
+        let left_out = self.looked.left_out;
+        HistoryRead {
+            commits: about.commits,
+            cached: about.cached,
+            window_months: self.assessing.window_months,
+            first_parent: self.assessing.first_parent,
+            merges: u64::from(left_out.merges),
+            bots: u64::from(left_out.bots),
+            ignored: u64::from(left_out.ignored),
+            sampled: u32::try_from(about.sampled).unwrap_or(u32::MAX),
+            sampled_of: about.sampled_of,
+            shallow: about.missing.shallow,
+            partial: about.missing.partial,
+            capped: about.missing.capped,
+            misdated: about.missing.misdated,
+        }
+    }
+
+    /// Why nobody was asked although the rules wanted it.
+    fn notes(&self) -> Vec<String> {
+        match &self.setting.investigator {
+            Err(why) if self.looked.full.investigate == Investigate::Yes => vec![why.clone()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What an investigation used.
+fn spent(done: &Done, investigator: &Investigator) -> Spent {
+    let usage = done.investigated.usage();
+    let cost = usage.as_ref().and_then(|usage| investigator.asked.cost(usage));
+    let attempts = done.made.iter().map(|made| made.attempts.len()).sum::<usize>();
+    Spent {
+        model: investigator.asked.model.name.clone(),
+        calls: u32::try_from(attempts).unwrap_or(u32::MAX),
+        input_tokens: usage.as_ref().and_then(|usage| usage.input),
+        cached_tokens: usage.as_ref().and_then(|usage| usage.cache_read),
+        output_tokens: usage.as_ref().and_then(|usage| usage.output),
+        cost_nano_dollars: cost.map(|cost| cost.0),
+    }
+}
+
+/// How a recorded investigation ended.
+pub(super) fn end(setting: &Setting, done: &Done) -> End {
+    let investigated = &done.investigated;
+    let attempts = || investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts);
+    let count = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
+    let numbers = Numbers {
+        took_ms: u64::try_from(done.began.elapsed().as_millis()).ok(),
+        schema_failures: count(&mut attempts().map(|attempt| usize::from(!attempt.problems.is_empty()))),
+        repairs: count(&mut attempts().map(|attempt| attempt.repairs.len())),
+        embedding_calls: Some(0),
+        degraded: investigated.synthesis.is_none(),
+        ..Numbers::default()
+    };
+    let outcome = investigated.outcome().unwrap_or_else(nothing_asked);
+    End { at: when::now(), evaluation: evaluation(setting, done), outcome, assembly: None, numbers }
+}
+
+/// The outcome of an investigation that ended before it asked anything.
+fn nothing_asked() -> Outcome {
+    Outcome { ended: Ended::Failed { because: Because::Cancelled(Cancelled::Deadline) }, attempts: Vec::new() }
+}
+
+/// What an investigation failed at first; the success of its synthesis if at nothing.
+fn evaluation(setting: &Setting, done: &Done) -> Option<Evaluation> {
+    let evaluated = done.investigated.exchanges.iter().filter_map(|exchange| {
+        let asked = exchange.prompt.as_str();
+        Some((asked.to_owned(), profile::of_outcome(&exchange.outcome)?))
+    });
+    let evaluated: Vec<_> = evaluated.collect();
+    let failed = evaluated.iter().find(|(_, issue)| !issue.is_none());
+    let (agent, issue) = failed.or(evaluated.last())?;
+    Some(Evaluation { agent: agent.clone(), kind: setting.synthesis.prompt.id.agent.clone(), issue: issue.clone() })
+}
+
+/// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
+/// depends on it.
+pub(super) async fn assessed(setting: &Setting, records: &Writing, id: RunId, kept: &Kept<'_>, report: &Report) {
+    if let Err(why) = write(setting, records, id, kept, report).await {
+        ui::note(&format!("the assessment is not recorded: {why}"));
+    }
+}
+
+async fn write(
+    setting: &Setting,
+    records: &Writing,
+    id: RunId,
+    kept: &Kept<'_>,
+    report: &Report,
+) -> Result<(), Failure> {
+    let common = records.kept();
+    let keep = |text: String| match common.keeping {
+        Keeping::Content => Content::new(text),
+        Keeping::Hashes => Content::new(text).forgotten(),
+    };
+    let value = serde_json::to_value(report).map_err(|error| Failure::bug("a report can't be written down", error))?;
+    let inputs = json!({ "change": value.get("change") });
+    let run = NewRun {
+        id: id.clone(),
+        project: common.project.clone(),
+        actor: common.actor.clone(),
+        kind: KIND.to_owned(),
+        parent: None,
+        prompt: setting.synthesis.prompt.id.clone(),
+        role: String::new(),
+        model: String::new(),
+        endpoint: String::new(),
+        line: None,
+        started: when::now(),
+        files: BTreeMap::new(),
+        inputs: keep(proem_text::json::compact(&inputs)),
+        settings: kept.settings(),
+        profile: None,
+        replayable: Replayable::No(ASSEMBLED_ONLY.to_owned()),
+    };
+    let finish = Finish {
+        settles: None,
+        run: id,
+        at: when::now(),
+        begins: Some(Box::new(run)),
+        steps: Vec::new(),
+        outcome: RunOutcome::Assembled,
+        because: None,
+        value: Some(keep(proem_text::json::compact(&value))),
+        calls: Vec::new(),
+        assembly: None,
+        numbers: Numbers { degraded: true, ..Numbers::default() },
+        evaluation: None,
+        not_replayable: Some(ASSEMBLED_ONLY.to_owned()),
+    };
+    records.store().finish(finish).await?;
+    Ok(())
+}

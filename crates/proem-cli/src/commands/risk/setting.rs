@@ -1,0 +1,229 @@
+//! What all investigations of one command share: the model, the prompts, the guard, the records.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proem_agents::risk::feedback::Meter;
+use proem_agents::risk::investigation::{Asked as AskedPrompt, Limits, Terms};
+use proem_agents::risk::report::{PromptUsed, Rate};
+use proem_agents::screen::Screening;
+use proem_engine::contract::Contract;
+use proem_engine::ledger::Priced;
+use proem_engine::profile::Adapted;
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::Providers;
+use proem_engine::run::Time;
+use proem_engine::tokens::TokenCounter;
+use proem_guard::Key;
+use proem_llm::caller::Caller;
+use proem_llm::cassette::Replayer;
+use proem_llm::endpoint::Key as EndpointKey;
+use proem_runtime::driver::Directory;
+use proem_runtime::records::Ledger;
+use proem_runtime::{Environment, installation_key};
+
+use super::feedback;
+use crate::args::risk::Risk;
+use crate::calling::{self, Asked};
+use crate::commands::run::setting::{Tape, directory, secrets, wire};
+use crate::factors::Factors;
+use crate::failure::Failure;
+use crate::guarding::Guarding;
+use crate::places::Places;
+use crate::project::Project;
+use crate::records::learning::{History, adapted};
+use crate::records::writing::{Record, Writing};
+use crate::{records, when};
+
+/// The prompts of an investigation.
+pub(super) const DECISION: &str = "risk/decision";
+pub(super) const SYNTHESIS: &str = "risk/synthesis";
+
+/// For how many days verdicts of people count as false-positive rates.
+const JUDGED_DAYS: i64 = 365;
+
+/// What all investigations of one command share.
+pub(super) struct Setting {
+    pub(super) book: Book,
+    pub(super) decision: Shown,
+    pub(super) synthesis: Shown,
+    /// Who investigates; without it, why nobody does.
+    pub(super) investigator: Result<Investigator, String>,
+    pub(super) limits: Limits,
+    /// How often a HIGH was said to be a false alarm.
+    pub(super) false_positives: BTreeMap<Meter, Rate>,
+    /// Where assessments are recorded, if they are.
+    pub(super) records: Option<Writing>,
+}
+
+/// A prompt with its contract, and what it shows of what was learned.
+pub(super) struct Shown {
+    pub(super) prompt: Prompt,
+    pub(super) contract: Contract,
+}
+
+/// A model and everything that is needed to ask it.
+pub(super) struct Investigator {
+    pub(super) asked: Asked,
+    pub(super) role: String,
+    pub(super) caller: Caller,
+    pub(super) directory: Directory,
+    pub(super) replayer: Option<Arc<Replayer>>,
+    pub(super) guarding: Guarding,
+    pub(super) key: Key,
+    counter: Box<dyn TokenCounter>,
+    pub(super) adapted: Option<Adapted>,
+}
+
+impl Setting {
+    pub(super) fn new(args: &Risk, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+        let book = project.book()?;
+        let (decision, synthesis) = (Shown::of(&book, DECISION)?, Shown::of(&book, SYNTHESIS)?);
+        let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
+        let limits = Limits {
+            total_ms: seconds(args.asking.timeout),
+            hop_ms: seconds(args.asking.hop_timeout),
+            ..Limits::default()
+        };
+        let investigator = investigator(args, places, project, &synthesis.prompt)?;
+        let false_positives = BTreeMap::new();
+        Ok(Self { book, decision, synthesis, investigator, limits, false_positives, records: None })
+    }
+
+    /// Opens the records, and looks up what the prompts learned.
+    ///
+    /// # Errors
+    ///
+    /// If a budget needs records and there are none, or a wish is none.
+    pub(super) async fn begin(&mut self, args: &Risk, places: &Places, project: &Project) -> Result<(), Failure> {
+        // Without a model nothing is spent, so no cap binds.
+        let (ledger, secrets) = match &self.investigator {
+            Ok(investigator) => {
+                let caps = records::caps(&project.config.budget);
+                (Ledger { caps, priced: investigator.asked.priced() }, secrets(&investigator.asked))
+            }
+            Err(_) => (Ledger { caps: Vec::new(), priced: Priced::Free }, Vec::new()),
+        };
+        if args.asking.replay.is_none() {
+            self.records = Writing::begin(places, project, record(args), ledger, secrets).await?;
+        }
+        if let Some(records) = &self.records {
+            let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
+            self.false_positives = feedback::rates(records.store(), project, since).await?;
+        }
+        let Ok(investigator) = &mut self.investigator else { return Ok(()) };
+        let history = match &self.records {
+            _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
+            Some(records) => History::Open(records.store()),
+            None => History::Closed,
+        };
+        investigator.adapted =
+            adapted((places, project), &[&self.decision.prompt.id, &self.synthesis.prompt.id], &args.wishes, history)
+                .await?;
+        Ok(())
+    }
+
+    /// Closes the records.
+    pub(super) async fn end(self, places: &Places) {
+        if let Some(records) = self.records {
+            records.end(places).await;
+        }
+    }
+
+    /// What an investigation is held to.
+    pub(super) fn terms<'t>(&'t self, investigator: &'t Investigator) -> Terms<'t> {
+        Terms {
+            decision: self.decision.asked(),
+            synthesis: self.synthesis.asked(),
+            model: &investigator.asked.model,
+            key: &investigator.key,
+            screening: Screening { guard: &investigator.guarding.guard, policy: &investigator.guarding.policy },
+            counter: investigator.counter.as_ref(),
+            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
+            limits: self.limits,
+        }
+    }
+
+    /// The prompts of an investigation.
+    pub(super) fn prompts(&self) -> Vec<PromptUsed> {
+        let used = |shown: &Shown| {
+            let id = &shown.prompt.id;
+            PromptUsed { name: format!("{}/{}", id.agent, id.name), version: id.version.clone() }
+        };
+        vec![used(&self.decision), used(&self.synthesis)]
+    }
+
+    /// The longest that an investigation may take.
+    pub(super) fn bounds(&self) -> Duration {
+        Duration::from_millis(u64::from(self.limits.total_ms))
+    }
+}
+
+impl Shown {
+    fn of(book: &Book, name: &str) -> Result<Self, Failure> {
+        let prompt = book.prompt(name, None)?;
+        let contract = prompt.contract()?.ok_or_else(|| {
+            Failure::usage(format!(
+                "the prompt `{name}` of your book declares no output schema; an investigation needs one"
+            ))
+        })?;
+        Ok(Self { prompt, contract })
+    }
+
+    const fn asked(&self) -> AskedPrompt<'_> {
+        AskedPrompt { prompt: &self.prompt, contract: &self.contract }
+    }
+}
+
+const fn record(args: &Risk) -> Record {
+    if args.no_record { Record::No } else { Record::AsConfigured }
+}
+
+/// Who investigates, or why nobody does: `--no-model`, or no key where none was asked for by name.
+fn investigator(
+    args: &Risk,
+    places: &Places,
+    project: &mut Project,
+    prompt: &Prompt,
+) -> Result<Result<Investigator, String>, Failure> {
+    let asking = &args.asking;
+    if asking.no_model {
+        return Ok(Err("no model is asked (--no-model)".to_owned()));
+    }
+    let providers = Providers::load()?;
+    let wanted = asking.model.as_deref().or(project.config.model.as_deref());
+    let role = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small").to_owned();
+    let environment = Environment::inherited();
+    let mut asked = calling::ask(&project.config, &providers, &role, asking.provider.as_deref(), &environment)?;
+    if let (EndpointKey::Missing { .. }, None) = (&asked.endpoint.key, &asking.replay) {
+        let variable = asked.endpoint.key.variable().unwrap_or("a key");
+        if asking.model.is_some() || asking.provider.is_some() {
+            return Err(Failure::usage(format!(
+                "`{}` needs a key in {variable}; set it, or leave out --model and --provider to do without a model",
+                asked.endpoint.name
+            )));
+        }
+        return Ok(Err(format!("no model is asked: {variable} is not set")));
+    }
+    Factors::load(places)?.apply(&mut asked.model);
+    asked.endpoint.limits.concurrency = asked.endpoint.limits.concurrency.min(args.concurrency);
+    let guarding = Guarding::load(places, &[])?;
+    project.notes.extend(guarding.notes.iter().cloned());
+    let tape = Tape { record: asking.record.as_deref(), replay: asking.replay.as_deref() };
+    let (wire, replayer) = wire(tape, &asked)?;
+    let Some(wire) = wire else { return Err(Failure::bug("nobody carries requests", "a wire was asked for")) };
+    Ok(Ok(Investigator {
+        caller: Caller::new(wire, vec![asked.endpoint.clone()]),
+        directory: directory(&asked),
+        replayer,
+        guarding,
+        key: installation_key(&places.key())?,
+        counter: asked.model.counter(),
+        adapted: None,
+        role,
+        asked,
+    }))
+}

@@ -1,0 +1,173 @@
+//! Reads one source: what it imports, defines and calls.
+//!
+//! Invariants: the tree is walked along a cursor, so no nesting overflows the stack; a name longer
+//! than the cap is left out and marks the facts as having errors; nothing is looked up in other
+//! files.
+//!
+//! Calls are counted by the name they are made through: `module.f()`, `f()`, `Type::new()`. A call
+//! of a method through a value names no import and is not counted; neither is one inside a macro.
+
+mod facts;
+mod go;
+mod java;
+mod javascript;
+mod python;
+mod rust;
+
+use core::{fmt, ops::ControlFlow};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use crate::{Extracted, Language, extract::facts::Facts};
+
+/// Bounds on reading one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest source that is read, in bytes.
+    pub bytes: usize,
+    /// The longest name that is kept, in bytes.
+    pub name: usize,
+}
+
+impl Default for Limits {
+    /// 1 MiB, which hand-written sources stay far below, and 512 bytes.
+    fn default() -> Self {
+        Self { bytes: 1024 * 1024, name: 512 }
+    }
+}
+
+/// Why a source gave nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unread {
+    /// It is longer than [`Limits::bytes`].
+    TooLarge,
+    /// The caller gave up before it was read.
+    TimedOut,
+    /// The grammar doesn't fit the parser that this program was built with.
+    NoParser,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLarge => "it is larger than a source that is read",
+            Self::TimedOut => "reading it took too long",
+            Self::NoParser => "its language's parser can't be used",
+        })
+    }
+}
+
+/// Whether the walk goes on below a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Into,
+    Over,
+}
+
+/// What a language makes of the nodes of its tree, which come in the order of the source, parents first.
+trait Visitor {
+    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next;
+}
+
+/// How many nodes are walked between two looks at the caller's wish to give up.
+const NODES: u32 = 1024;
+
+/// Reads `source`; `give_up` is asked now and then, and ends the work by answering true.
+///
+/// A source with syntax errors gives what could be read of it.
+///
+/// # Errors
+///
+/// [`Unread`] if it is too long, or if `give_up` said so.
+pub fn extract(
+    language: Language,
+    source: &[u8],
+    limits: &Limits,
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<Extracted, Unread> {
+    if source.len() > limits.bytes {
+        return Err(Unread::TooLarge);
+    }
+    let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+    let tree = parse(language, source, give_up)?;
+    let mut facts = Facts::new(language, source, limits);
+    facts.errors = tree.root_node().has_error();
+    let mut visitor: Box<dyn Visitor> = match language {
+        Language::Go => Box::new(go::Go),
+        Language::Java => Box::new(java::Java::default()),
+        Language::JavaScript | Language::Tsx | Language::TypeScript => Box::new(javascript::JavaScript::default()),
+        Language::Python => Box::new(python::Python::default()),
+        Language::Rust => Box::new(rust::Rust::default()),
+    };
+    walk(&tree, visitor.as_mut(), &mut facts, give_up)?;
+    Ok(facts.finish())
+}
+
+fn parse(language: Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, Unread> {
+    let mut parser = Parser::new();
+    parser.set_language(&language.grammar()).map_err(|_| Unread::NoParser)?;
+    let mut progress = |_: &ParseState| if give_up() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut input = |offset: usize, _| source.get(offset..).unwrap_or_default();
+    parser.parse_with_options(&mut input, None, Some(options)).ok_or(Unread::TimedOut)
+}
+
+fn walk(
+    tree: &Tree,
+    visitor: &mut dyn Visitor,
+    facts: &mut Facts<'_>,
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<(), Unread> {
+    let mut cursor = tree.walk();
+    let mut seen: u32 = 0;
+    loop {
+        seen = seen.wrapping_add(1);
+        if seen.is_multiple_of(NODES) && give_up() {
+            return Err(Unread::TimedOut);
+        }
+        if visitor.visit(cursor.node(), facts) == Next::Into && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The child of `node` in its field `name`.
+fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
+/// The named children of `node`.
+fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    node.named_children(&mut node.walk()).collect()
+}
+
+/// The most parts of a qualified name that is read; a longer chain is an expression, not a name.
+const PARTS: usize = 16;
+
+/// The name that a chain of member accesses spells, from its innermost object; `None` if that is an expression.
+///
+/// `object` and `member` are the fields of a node of kind `access`.
+fn chain(node: Node<'_>, access: &str, fields: [&str; 2], facts: &mut Facts<'_>) -> Option<String> {
+    let [object, member] = fields;
+    let mut parts = Vec::new();
+    let mut at = node;
+    while at.kind() == access {
+        if parts.len() == PARTS {
+            return None;
+        }
+        parts.push(facts.name(field(at, member)?)?);
+        at = field(at, object)?;
+    }
+    if !matches!(at.kind(), "identifier" | "this" | "self") {
+        return None;
+    }
+    parts.push(facts.name(at)?);
+    parts.reverse();
+    Some(parts.join("."))
+}

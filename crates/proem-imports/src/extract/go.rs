@@ -1,0 +1,86 @@
+//! Go.
+
+use tree_sitter::Node;
+
+use crate::{
+    extract::{Next, Visitor, chain, children, facts::Facts, field},
+    extracted::{Binding, ImportKind},
+};
+
+/// Go's declarations stand at the top of its files; nothing needs to be remembered.
+#[derive(Debug)]
+pub(super) struct Go;
+
+impl Visitor for Go {
+    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+        match node.kind() {
+            "package_clause" => {
+                facts.package = node.named_child(0).and_then(|name| facts.name(name));
+                Next::Over
+            }
+            "import_spec" => {
+                import(node, facts);
+                Next::Over
+            }
+            "source_file" => {
+                for child in children(node) {
+                    define(child, facts);
+                }
+                Next::Into
+            }
+            "call_expression" => {
+                let function = field(node, "function");
+                let path = function.and_then(|f| chain(f, "selector_expression", ["operand", "field"], facts));
+                if let Some(path) = path {
+                    facts.use_name(path, 1, false);
+                }
+                Next::Into
+            }
+            "qualified_type" => {
+                if let Some(path) = facts.compact(node) {
+                    facts.use_name(path, 0, false);
+                }
+                Next::Over
+            }
+            "selector_expression" => {
+                if let Some(path) = chain(node, "selector_expression", ["operand", "field"], facts) {
+                    facts.use_name(path, 0, false);
+                }
+                Next::Into
+            }
+            _ => Next::Into,
+        }
+    }
+}
+
+fn import(node: Node<'_>, facts: &mut Facts<'_>) {
+    let Some(path) = field(node, "path").and_then(|path| facts.literal(path)) else { return };
+    let alias = field(node, "name").and_then(|name| facts.name(name));
+    let binding = match alias.as_deref() {
+        Some("_") => None,
+        Some(".") => Some(Binding { name: "*".to_owned(), local: "*".to_owned() }),
+        alias => Some(Binding { name: String::new(), local: alias.unwrap_or_default().to_owned() }),
+    };
+    facts.import(path, ImportKind::Static, binding.into_iter().collect());
+}
+
+/// Notes what a declaration at the top of a file defines for its package.
+fn define(node: Node<'_>, facts: &mut Facts<'_>) {
+    let named = match node.kind() {
+        "function_declaration" => vec![node],
+        "type_declaration" | "const_declaration" => children(node),
+        "var_declaration" => children(node)
+            .into_iter()
+            .flat_map(|child| if child.kind() == "var_spec_list" { children(child) } else { vec![child] })
+            .collect(),
+        _ => return,
+    };
+    for node in named {
+        let names: Vec<_> = node.children_by_field_name("name", &mut node.walk()).collect();
+        for name in names {
+            if let Some(name) = facts.name(name) {
+                facts.definitions.insert(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Java.
+
+use tree_sitter::Node;
+
+use crate::{
+    extract::{Next, Visitor, chain, facts::Facts, field},
+    extracted::{Binding, ImportKind},
+};
+
+/// Where the walk is.
+#[derive(Debug, Default)]
+pub(super) struct Java {
+    /// The end of the last type at the top of the file.
+    inner_end: usize,
+}
+
+impl Visitor for Java {
+    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+        match node.kind() {
+            "package_declaration" => {
+                facts.package = name_in(node, facts);
+                return Next::Over;
+            }
+            "import_declaration" => {
+                import(node, facts);
+                return Next::Over;
+            }
+            "line_comment" | "block_comment" | "string_literal" => return Next::Over,
+            "class_declaration"
+            | "interface_declaration"
+            | "enum_declaration"
+            | "record_declaration"
+            | "annotation_type_declaration" => self.define(node, facts),
+            "type_parameter" => {
+                let name = node.named_child(0).and_then(|name| facts.name(name));
+                facts.own.extend(name);
+            }
+            "type_identifier" => used(Some(node), 0, facts),
+            "object_creation_expression" => used(field(node, "type"), 1, facts),
+            "method_invocation" => used(field(node, "object"), 1, facts),
+            "field_access" => used(field(node, "object"), 0, facts),
+            "method_reference" => used(node.named_child(0), 0, facts),
+            "annotation" | "marker_annotation" => used(field(node, "name"), 0, facts),
+            _ => {}
+        }
+        Next::Into
+    }
+}
+
+impl Java {
+    fn define(&mut self, node: Node<'_>, facts: &mut Facts<'_>) {
+        let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return };
+        if node.start_byte() >= self.inner_end {
+            facts.definitions.insert(name);
+        } else {
+            facts.own.insert(name);
+        }
+        self.inner_end = self.inner_end.max(node.end_byte());
+    }
+}
+
+/// The qualified name among the children of a declaration.
+fn name_in(node: Node<'_>, facts: &mut Facts<'_>) -> Option<String> {
+    let mut cursor = node.walk();
+    let name = node.named_children(&mut cursor).find(|c| matches!(c.kind(), "scoped_identifier" | "identifier"))?;
+    facts.compact(name)
+}
+
+fn import(node: Node<'_>, facts: &mut Facts<'_>) {
+    let Some(path) = name_in(node, facts) else { return };
+    let all = node.named_children(&mut node.walk()).any(|child| child.kind() == "asterisk");
+    let binding = if all {
+        Binding { name: "*".to_owned(), local: "*".to_owned() }
+    } else {
+        let local = path.rsplit_once('.').map_or(path.as_str(), |(_, last)| last).to_owned();
+        Binding { name: String::new(), local }
+    };
+    facts.import(path, ImportKind::Static, vec![binding]);
+}
+
+/// Notes a type that is named; a value of that name is told apart by its small first letter.
+fn used(node: Option<Node<'_>>, calls: u32, facts: &mut Facts<'_>) {
+    let Some(node) = node else { return };
+    let path = match node.kind() {
+        "type_identifier" => facts.name(node),
+        "generic_type" => node.named_child(0).and_then(|name| facts.compact(name)),
+        "scoped_type_identifier" | "scoped_identifier" => facts.compact(node),
+        _ => chain(node, "field_access", ["object", "field"], facts),
+    };
+    if let Some(path) = path {
+        facts.use_name(path, calls, false);
+    }
+}

@@ -1,0 +1,122 @@
+//! Python.
+
+use tree_sitter::Node;
+
+use crate::{
+    extract::{Next, Visitor, chain, children, facts::Facts, field},
+    extracted::{Binding, ImportKind},
+};
+
+/// Where the walk is.
+#[derive(Debug, Default)]
+pub(super) struct Python {
+    /// The end of the outermost function or class that the walk has reached.
+    inner_end: usize,
+    /// The end of the last block that only type checkers run.
+    types_end: usize,
+}
+
+impl Visitor for Python {
+    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+        match node.kind() {
+            "import_statement" => self.import(node, facts),
+            "import_from_statement" => self.import_from(node, facts),
+            "future_import_statement" | "string" | "comment" => {}
+            "if_statement" => {
+                let condition = field(node, "condition").map(|condition| facts.bytes(condition));
+                if let (Some(b"TYPE_CHECKING" | b"typing.TYPE_CHECKING"), Some(block)) =
+                    (condition, field(node, "consequence"))
+                {
+                    self.types_end = self.types_end.max(block.end_byte());
+                }
+                return Next::Into;
+            }
+            "function_definition" | "class_definition" => {
+                self.define(node, field(node, "name"), facts);
+                self.inner_end = self.inner_end.max(node.end_byte());
+                return Next::Into;
+            }
+            "assignment" => {
+                self.assign(node, facts);
+                return Next::Into;
+            }
+            "call" => {
+                call(node, facts);
+                return Next::Into;
+            }
+            _ => return Next::Into,
+        }
+        Next::Over
+    }
+}
+
+impl Python {
+    fn kind(&self, node: Node<'_>) -> ImportKind {
+        if node.start_byte() < self.types_end { ImportKind::TypeOnly } else { ImportKind::Static }
+    }
+
+    fn import(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+        for child in children(node) {
+            let (path, alias) = match child.kind() {
+                "aliased_import" => (field(child, "name"), field(child, "alias")),
+                _ => (Some(child), None),
+            };
+            let Some(path) = path.and_then(|path| facts.compact(path)) else { continue };
+            let local = alias.and_then(|alias| facts.name(alias)).unwrap_or_else(|| path.clone());
+            facts.import(path, self.kind(node), vec![Binding { name: String::new(), local }]);
+        }
+    }
+
+    fn import_from(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+        let Some(module) = field(node, "module_name") else { return };
+        let Some(path) = facts.compact(module) else { return };
+        let mut bindings = Vec::new();
+        for child in children(node).into_iter().filter(|child| child.id() != module.id()) {
+            let binding = match child.kind() {
+                "wildcard_import" => Some(Binding { name: "*".to_owned(), local: "*".to_owned() }),
+                "aliased_import" => {
+                    let name = field(child, "name").and_then(|name| facts.compact(name));
+                    let local = field(child, "alias").and_then(|alias| facts.name(alias));
+                    name.zip(local).map(|(name, local)| Binding { name, local })
+                }
+                "dotted_name" => facts.compact(child).map(|name| Binding { local: name.clone(), name }),
+                _ => None,
+            };
+            bindings.extend(binding);
+        }
+        facts.import(path, self.kind(node), bindings);
+    }
+
+    /// Notes a name that the module has for others.
+    fn define(&self, node: Node<'_>, name: Option<Node<'_>>, facts: &mut Facts<'_>) {
+        if node.start_byte() >= self.inner_end
+            && let Some(name) = name.filter(|name| name.kind() == "identifier").and_then(|name| facts.name(name))
+        {
+            facts.definitions.insert(name);
+        }
+    }
+
+    fn assign(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+        let Some(left) = field(node, "left") else { return };
+        match left.kind() {
+            "pattern_list" | "tuple_pattern" => {
+                for name in children(left) {
+                    self.define(node, Some(name), facts);
+                }
+            }
+            _ => self.define(node, Some(left), facts),
+        }
+    }
+}
+
+fn call(node: Node<'_>, facts: &mut Facts<'_>) {
+    let Some(function) = field(node, "function") else { return };
+    let Some(path) = chain(function, "attribute", ["object", "attribute"], facts) else { return };
+    if matches!(path.as_str(), "__import__" | "import_module" | "importlib.import_module") {
+        let first = field(node, "arguments").and_then(|arguments| arguments.named_child(0));
+        if let Some(module) = first.and_then(|first| facts.literal(first)) {
+            facts.import(module, ImportKind::Dynamic, Vec::new());
+        }
+    }
+    facts.use_name(path, 1, false);
+}

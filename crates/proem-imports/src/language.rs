@@ -1,0 +1,139 @@
+//! The languages that have a parser here.
+
+use core::fmt;
+
+/// A language whose imports can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Language {
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// JavaScript, with JSX.
+    JavaScript,
+    /// Python, of any version that the grammar of version 3 reads.
+    Python,
+    /// Rust.
+    Rust,
+    /// TypeScript with JSX.
+    Tsx,
+    /// TypeScript without JSX.
+    TypeScript,
+}
+
+impl Language {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Self; 7] =
+        [Self::Go, Self::Java, Self::JavaScript, Self::Python, Self::Rust, Self::Tsx, Self::TypeScript];
+
+    /// The language of a file, by the ending of its name; `None` if there is no parser for it.
+    ///
+    /// Letters are compared exactly: `Main.JAVA` is no file that a Java compiler takes.
+    #[must_use]
+    pub fn of_path(path: &[u8]) -> Option<Self> {
+        let name = path.rsplit(|&byte| byte == b'/').next()?;
+        let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
+        match name.get(dot..)? {
+            b".go" => Some(Self::Go),
+            b".java" => Some(Self::Java),
+            b".js" | b".jsx" | b".mjs" | b".cjs" => Some(Self::JavaScript),
+            b".py" | b".pyi" => Some(Self::Python),
+            b".rs" => Some(Self::Rust),
+            b".tsx" => Some(Self::Tsx),
+            b".ts" | b".mts" | b".cts" => Some(Self::TypeScript),
+            _ => None,
+        }
+    }
+
+    /// Its name as people write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Go => "Go",
+            Self::Java => "Java",
+            Self::JavaScript => "JavaScript",
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+            Self::Tsx => "TSX",
+            Self::TypeScript => "TypeScript",
+        }
+    }
+
+    /// What stands between the parts of a qualified name.
+    pub(crate) const fn separator(self) -> &'static str {
+        match self {
+            Self::Rust => "::",
+            _ => ".",
+        }
+    }
+
+    /// The number that stands for it in stored facts.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Go => 0,
+            Self::Java => 1,
+            Self::JavaScript => 2,
+            Self::Python => 3,
+            Self::Rust => 4,
+            Self::Tsx => 5,
+            Self::TypeScript => 6,
+        }
+    }
+
+    pub(crate) fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    pub(crate) fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Self::Go => tree_sitter_go::LANGUAGE,
+            Self::Java => tree_sitter_java::LANGUAGE,
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::Python => tree_sitter_python::LANGUAGE,
+            Self::Rust => tree_sitter_rust::LANGUAGE,
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        }
+        .into()
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_tells_the_language() {
+        for (path, expected) in [
+            ("a/b.py", Some(Language::Python)),
+            ("b.pyi", Some(Language::Python)),
+            ("a.d.ts", Some(Language::TypeScript)),
+            ("a.tsx", Some(Language::Tsx)),
+            ("x/y.mjs", Some(Language::JavaScript)),
+            ("lib.rs", Some(Language::Rust)),
+            ("a_test.go", Some(Language::Go)),
+            ("A.java", Some(Language::Java)),
+            ("A.JAVA", None),
+            (".py", None),
+            ("a.py/readme", None),
+            ("a", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::of_path(path.as_bytes()), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn codes_read_back() {
+        for language in Language::ALL {
+            assert_eq!(Language::of_code(language.code()), Some(language));
+        }
+        assert_eq!(Language::of_code(7), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Import and call edges of source files, by tree-sitter.
+//!
+//! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`Extracted`]).
+//! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
+//!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
+//!
+//! Bytes go in and facts come out: there is no file, clock or process here. A caller that wants to
+//! give up after some time passes a callback. Paths are bytes, separated by `/` and relative to the
+//! repository's root. Sources are written by anybody: nothing recurses along a syntax tree, every
+//! name and list is bounded, and a source with errors gives what could be read of it.
+//!
+//! What is not resolved is counted, as internal or as a third party's: a fan-in of which nobody
+//! knows how much is missing would be worth nothing.
+
+mod encode;
+pub mod extract;
+pub mod extracted;
+mod language;
+pub mod resolve;
+
+pub use encode::Corrupt;
+pub use extract::{Limits, Unread, extract};
+pub use extracted::Extracted;
+pub use language::Language;
+pub use resolve::{Manifests, Resolution, resolve};

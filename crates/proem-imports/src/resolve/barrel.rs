@@ -1,0 +1,115 @@
+//! Finds what a file hands on under a name.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    Extracted, Language,
+    extracted::{Binding, Import, ImportKind},
+    resolve::{Found, Place, Step, index::defines},
+};
+
+/// The most files that are looked at for one name; a longer chain is left where it is.
+const LOOKS: usize = 64;
+
+impl Found<'_> {
+    /// The files that define `name` as `file` knows it, other than by the file itself alone.
+    ///
+    /// Empty if nothing but the file is known to have it.
+    pub(super) fn definers(&self, file: u32, name: &str) -> BTreeSet<u32> {
+        let mut definers = BTreeSet::new();
+        let mut open = vec![(Place { file, name: Some(name.to_owned()) }, true)];
+        let mut seen = BTreeSet::new();
+        while let Some((place, certain)) = open.pop() {
+            if seen.len() == LOOKS || !seen.insert(place.clone()) {
+                continue;
+            }
+            let (Some(name), Some(facts)) = (&place.name, self.index.facts(place.file)) else {
+                definers.extend(certain.then_some(place.file));
+                continue;
+            };
+            let before = open.len();
+            for (import, binding) in handed_on(facts, name) {
+                self.follow(&place, facts, (import, binding, true), &mut open);
+            }
+            if open.len() > before {
+                continue;
+            }
+            if defines(facts, head(facts.language, name)) {
+                definers.insert(place.file);
+                continue;
+            }
+            for (import, binding) in all_of(facts) {
+                self.follow(&place, facts, (import, binding, false), &mut open);
+            }
+            if certain && open.len() == before && place.file != file {
+                definers.insert(place.file);
+            }
+        }
+        definers
+    }
+
+    /// Goes where `binding` leads; `certain` if it names what is looked for.
+    fn follow(
+        &self,
+        place: &Place,
+        facts: &Extracted,
+        (import, binding, certain): (&Import, &Binding, bool),
+        open: &mut Vec<(Place, bool)>,
+    ) {
+        let Step::To(places) = self.languages.step(place.file, facts, import, Some(binding)) else { return };
+        for mut next in places {
+            if !certain {
+                next.name.clone_from(&place.name);
+            } else if facts.language == Language::Rust {
+                // `pub use a::B` hands on `B`, and `B::C` is looked for in it.
+                let below = place.name.as_deref().and_then(|name| name.strip_prefix(binding.local.as_str()));
+                let below = below.and_then(|below| below.strip_prefix("::"));
+                next.name = match (next.name, below) {
+                    (Some(name), _) => Some(name),
+                    (None, below) => below.map(str::to_owned),
+                };
+            }
+            open.push((next, certain));
+        }
+    }
+}
+
+/// The first part of a name, which is what a file defines.
+fn head(language: Language, name: &str) -> &str {
+    name.split_once(language.separator()).map_or(name, |(first, _)| first)
+}
+
+/// The imports of a file that bring in `name` so that others can get it there.
+fn handed_on<'a>(facts: &'a Extracted, name: &'a str) -> impl Iterator<Item = (&'a Import, &'a Binding)> {
+    let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
+    bindings.filter(move |(import, binding)| match facts.language {
+        Language::Rust => rust_hands_on(import, binding, name),
+        Language::Python => binding.local == name && !import.test,
+        Language::JavaScript | Language::Tsx | Language::TypeScript => {
+            binding.local == name && (import.kind == ImportKind::ReExport || defines(facts, name))
+        }
+        Language::Go | Language::Java => false,
+    })
+}
+
+/// Whether a `use` inside the module that it stands in has the first part of `name`.
+fn rust_hands_on(import: &Import, binding: &Binding, name: &str) -> bool {
+    let below = if import.scope.is_empty() {
+        Some(name)
+    } else {
+        name.strip_prefix(import.scope.as_str()).and_then(|rest| rest.strip_prefix("::"))
+    };
+    !import.test && below.is_some_and(|below| head(Language::Rust, below) == binding.local)
+}
+
+/// The imports of a file that hand on all of another.
+fn all_of(facts: &Extracted) -> impl Iterator<Item = (&Import, &Binding)> {
+    let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
+    bindings.filter(|(import, binding)| {
+        let public = matches!(import.kind, ImportKind::ReExport | ImportKind::TypeOnly);
+        binding.name == "*"
+            && binding.local == "*"
+            && !import.test
+            && (public || matches!(facts.language, Language::Python))
+    })
+}

@@ -1,0 +1,67 @@
+//! Go's packages: a folder is one, and a module's path names it.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Language,
+    extracted::Import,
+    resolve::{Manifests, Place, Step, index::Index, place},
+};
+
+/// What is known of the repository's packages.
+#[derive(Debug)]
+pub(super) struct Packages<'a> {
+    index: &'a Index<'a>,
+    manifests: &'a Manifests,
+    /// The files that importers of a folder get.
+    folders: BTreeMap<&'a [u8], Vec<u32>>,
+}
+
+impl<'a> Packages<'a> {
+    pub(super) fn new(index: &'a Index<'a>, manifests: &'a Manifests) -> Self {
+        let mut folders: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
+        for (at, path, facts) in index.with_facts() {
+            if facts.language == Language::Go && !path.ends_with(b"_test.go") {
+                folders.entry(place::folder(path)).or_default().push(at);
+            }
+        }
+        Self { index, manifests, folders }
+    }
+
+    pub(super) fn step(&self, from: u32, import: &Import) -> Step {
+        let path = import.path.as_str();
+        let importer = place::folder(self.index.path(from));
+        if path.starts_with("./") || path.starts_with("../") {
+            let folder = place::join(importer, path.as_bytes());
+            return folder.and_then(|folder| self.package(&folder)).unwrap_or(Step::Missing);
+        }
+        let modules = self.manifests.go.iter().filter_map(|module| Some((module, below(path, &module.path)?)));
+        // The longest path is the innermost module; of several with one path, the nearest.
+        let module = modules.max_by_key(|(module, _)| (module.path.len(), place::shared(&module.folder, importer)));
+        if let Some((module, below)) = module {
+            let folder = place::join(&module.folder, below.as_bytes());
+            return folder.and_then(|folder| self.package(&folder)).unwrap_or(Step::Missing);
+        }
+        if self.manifests.go.is_empty() { self.in_workspace(path) } else { Step::External }
+    }
+
+    /// Without `go.mod`, a path that begins with a host's name ends with a folder of the repository.
+    fn in_workspace(&self, path: &str) -> Step {
+        if !path.split('/').next().is_some_and(|host| host.contains('.')) {
+            return Step::External;
+        }
+        let tails = path.match_indices('/').filter_map(|(at, _)| path.get(at.saturating_add(1)..));
+        tails.into_iter().find_map(|tail| self.package(tail.as_bytes())).unwrap_or(Step::External)
+    }
+
+    fn package(&self, folder: &[u8]) -> Option<Step> {
+        let files = self.folders.get(folder)?;
+        Some(Step::To(files.iter().map(|&file| Place::whole(file)).collect()))
+    }
+}
+
+/// What follows `module` in the path of a package.
+fn below<'p>(path: &'p str, module: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(module)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}

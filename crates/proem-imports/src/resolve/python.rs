@@ -1,0 +1,172 @@
+//! Python's modules.
+//!
+//! A module's name counts from a root. The roots of a file are, in this order: the folder above
+//! the outermost package that it is in (its own folder if it is in none), the folders above that,
+//! and the roots of other packages that have the name, the nearest first. A module of the standard
+//! library is never looked for elsewhere, unless the root is a copy of the standard library or the
+//! whole of a name with two parts or more is found at the file's own root.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Language,
+    extracted::{Binding, Import},
+    resolve::{Place, Step, index::Index, place},
+};
+
+/// The modules of the standard library: `sys.stdlib_module_names` of Python 3.11, without those that
+/// begin with an underscore and those that projects use as names of their own.
+const STANDARD: &str = include_str!("../../data/python-stdlib.txt");
+
+/// Folders that hold packages and are none themselves, by custom.
+const SOURCES: [&[u8]; 3] = [b"src", b"lib", b"python"];
+
+/// What is known of the repository's modules.
+#[derive(Debug)]
+pub(super) struct Modules<'a> {
+    index: &'a Index<'a>,
+    standard: BTreeSet<&'static str>,
+    /// Where each first part of a name is found.
+    roots: BTreeMap<String, BTreeSet<&'a [u8]>>,
+}
+
+/// What a dotted name is.
+struct Located {
+    /// The file that runs when it is imported; a folder without `__init__` has none.
+    file: Option<u32>,
+    /// Where its submodules are; a module that is a file has none.
+    folder: Option<Vec<u8>>,
+}
+
+impl<'a> Modules<'a> {
+    pub(super) fn new(index: &'a Index<'a>) -> Self {
+        let mut modules = Self { index, standard: STANDARD.lines().collect(), roots: BTreeMap::new() };
+        for (_, path, facts) in index.with_facts() {
+            if facts.language == Language::Python {
+                modules.add_roots(path);
+            }
+        }
+        modules
+    }
+
+    fn add_roots(&mut self, path: &'a [u8]) {
+        let folder = place::folder(path);
+        let root = self.root_of(folder);
+        if root.len() < folder.len() {
+            self.add_root(root, path);
+        }
+        self.add_root(b"", path);
+        for source in place::upwards(folder).filter(|folder| SOURCES.contains(&place::name(folder))) {
+            if !self.is_package(source) {
+                self.add_root(source, path);
+            }
+        }
+    }
+
+    fn add_root(&mut self, root: &'a [u8], path: &[u8]) {
+        let below = path.get(root.len()..).unwrap_or_default();
+        let below = below.strip_prefix(b"/").unwrap_or(below);
+        let first = below.split(|&byte| byte == b'/').next().unwrap_or_default();
+        let first = if first.len() == below.len() { place::stem(first) } else { first };
+        if let Ok(first) = core::str::from_utf8(first) {
+            self.roots.entry(first.to_owned()).or_default().insert(root);
+        }
+    }
+
+    fn is_package(&self, folder: &[u8]) -> bool {
+        self.init_of(folder).is_some()
+    }
+
+    fn init_of(&self, folder: &[u8]) -> Option<u32> {
+        [&b"__init__.py"[..], b"__init__.pyi"].iter().find_map(|name| self.index.find(&place::join(folder, name)?))
+    }
+
+    /// The folder above the outermost package that `folder` is in, or `folder` itself.
+    fn root_of<'p>(&self, folder: &'p [u8]) -> &'p [u8] {
+        place::upwards(folder).find(|folder| folder.is_empty() || !self.is_package(folder)).unwrap_or(folder)
+    }
+
+    pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> Step {
+        let path = self.index.path(from);
+        let dots = import.path.bytes().take_while(|&byte| byte == b'.').count();
+        let name = import.path.get(dots..).unwrap_or_default();
+        let located = if dots > 0 {
+            let base = place::upwards(place::folder(path)).nth(dots.saturating_sub(1));
+            match base.and_then(|base| self.locate(base, name)) {
+                Some(located) => located,
+                None => return Step::Missing,
+            }
+        } else {
+            match self.absolute(path, name) {
+                Ok(located) => located,
+                Err(step) => return step,
+            }
+        };
+        self.within(&located, binding)
+    }
+
+    /// The place of what `binding` takes out of a module or package.
+    fn within(&self, located: &Located, binding: Option<&Binding>) -> Step {
+        let name = binding.map_or("", |binding| binding.name.as_str());
+        if !name.is_empty()
+            && name != "*"
+            && let Some(folder) = &located.folder
+            && let Some(Located { file: Some(module), .. }) = self.locate(folder, name)
+        {
+            return Step::To(vec![Place::whole(module)]);
+        }
+        match located.file {
+            Some(file) if name.is_empty() || name == "*" => Step::To(vec![Place::whole(file)]),
+            Some(file) => Step::To(vec![Place { file, name: Some(name.to_owned()) }]),
+            // A folder without `__init__` is all that `import folder` needs.
+            None if name.is_empty() => Step::Own,
+            None => Step::Missing,
+        }
+    }
+
+    fn absolute(&self, path: &[u8], name: &str) -> Result<Located, Step> {
+        let folder = place::folder(path);
+        let own = self.root_of(folder);
+        let first = name.split('.').next().unwrap_or_default();
+        if self.standard.contains(first) && !self.is_standard_library(own) {
+            let deep = if name.contains('.') { self.locate(own, name) } else { None };
+            return deep.ok_or(Step::External);
+        }
+        if let Some(located) = place::upwards(own).find_map(|root| self.locate(root, name)) {
+            return Ok(located);
+        }
+        let Some(roots) = self.roots.get(first) else { return Err(Step::External) };
+        let mut roots: Vec<&[u8]> = roots.iter().copied().collect();
+        roots.sort_by_key(|root| core::cmp::Reverse(place::shared(root, folder)));
+        roots.into_iter().find_map(|root| self.locate(root, name)).ok_or(Step::Missing)
+    }
+
+    /// Whether a folder has modules that only the standard library has side by side.
+    fn is_standard_library(&self, root: &[u8]) -> bool {
+        let has = |name: &[u8]| place::join(root, name).is_some_and(|path| self.index.find(&path).is_some());
+        has(b"os.py") && has(b"abc.py") && has(b"types.py")
+    }
+
+    /// What `name` is, counted from the folder `root`; the empty name is the folder itself.
+    fn locate(&self, root: &[u8], name: &str) -> Option<Located> {
+        self.locate_once(root, name).or_else(|| {
+            // `os.path` is a name in the file `os.py`: what is below a module that is a file is in it.
+            let above = self.locate_once(root, name.rsplit_once('.')?.0)?;
+            above.folder.is_none().then_some(above)
+        })
+    }
+
+    fn locate_once(&self, root: &[u8], name: &str) -> Option<Located> {
+        let folder = place::join(root, name.replace('.', "/").as_bytes())?;
+        if let Some(file) = self.init_of(&folder) {
+            return Some(Located { file: Some(file), folder: Some(folder) });
+        }
+        let module = [&b".py"[..], b".pyi"].iter().find_map(|end| self.index.find(&[&folder, *end].concat()));
+        if !name.is_empty()
+            && let Some(file) = module
+        {
+            return Some(Located { file: Some(file), folder: None });
+        }
+        self.index.has_folder(&folder).then_some(Located { file: None, folder: Some(folder) })
+    }
+}

@@ -1,0 +1,312 @@
+//! `proem-lab eval risk`: how well the score tells the commits that needed a fix.
+//!
+//! Each project is cut by time: a model learns from the first four fifths and is measured on the
+//! last fifth. Beside it stands what a project gets that no model has seen.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use proem_risk::score::{Feature, Features, Model};
+use proem_score::linear::logistic;
+use proem_score::measure as measures;
+
+use super::data::{Commit, Project, check, projects, scale};
+use super::learn::{Part, own, pooled, single};
+use super::measure::{Judged, area, area_within_size, recall, recall_by_lines};
+use super::peers::Regression;
+
+/// Measures the score of a change.
+#[derive(Debug, Args)]
+pub(crate) struct EvalRisk {
+    /// Folder with a table of labelled commits for each project, `.csv` or `.csv.gz`. The scores
+    /// of the default sets are written to `evals/risk/scores.md`; those of others are printed.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The file that is written.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+const DATA: &str = concat!("../", "shared/data/risk");
+const SCORES: &str = "evals/risk/scores.md";
+const BINS: usize = 10;
+
+pub(crate) fn run(args: &EvalRisk) -> Result<String, String> {
+    let folder = args.data.as_deref().unwrap_or(Path::new(DATA));
+    let report = report(&projects(folder)?)?;
+    let default = args.data.is_none().then(|| PathBuf::from(SCORES));
+    if let Some(path) = args.out.clone().or(default) {
+        std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(report)
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Own,
+    Unseen,
+    Size,
+    Regression,
+    Added,
+    Smallest,
+}
+
+impl Method {
+    const ALL: [Self; 6] = [Self::Own, Self::Unseen, Self::Size, Self::Regression, Self::Added, Self::Smallest];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "Proem, learned from the project",
+            Self::Unseen => "Proem, learned from other projects",
+            Self::Size => "Proem, size alone, learned from the project",
+            Self::Regression => "logistic regression, 14 metrics",
+            Self::Added => "lines added",
+            Self::Smallest => "smallest first",
+        }
+    }
+
+    /// Whether its scores are log-odds.
+    const fn is_calibrated(self) -> bool {
+        !matches!(self, Self::Added | Self::Smallest)
+    }
+}
+
+/// The measures of one method on one project; `None` where one doesn't apply.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    method: Method,
+    /// AUC, within size, top 5, 10 and 20 %, 20 % of lines, Brier, calibration error.
+    values: [Option<f64>; 8],
+    /// Half the interval of the AUC.
+    half: Option<f64>,
+}
+
+/// A project that was measured.
+struct Measured<'a> {
+    name: &'a str,
+    commits: usize,
+    bugs: usize,
+    rows: Vec<Row>,
+    /// What its model of other projects tells without some metrics: AUC and within size.
+    without: Vec<[Option<f64>; 2]>,
+}
+
+/// Metrics that may be unknown together.
+const GROUPS: [(&str, &[Feature]); 5] = [
+    ("nothing", &[]),
+    ("the files' past (lt, ndev, age, nuc)", &[Feature::Lt, Feature::Ndev, Feature::Age, Feature::Nuc]),
+    ("the author's experience (exp, rexp, sexp)", &[Feature::Exp, Feature::Rexp, Feature::Sexp]),
+    ("the lines (la, ld, lt, entropy)", &[Feature::La, Feature::Ld, Feature::Lt, Feature::Entropy]),
+    (
+        "both of the past and the experience",
+        &[Feature::Lt, Feature::Ndev, Feature::Age, Feature::Nuc, Feature::Exp, Feature::Rexp, Feature::Sexp],
+    ),
+];
+
+fn report(projects: &[Project]) -> Result<String, String> {
+    let shipped = Model::shipped().map_err(|error| error.to_string())?;
+    let (mut measured, mut refused) = (Vec::new(), Vec::new());
+    for project in projects {
+        let (earlier, later) = project.split();
+        let checked = check(&format!("the first four fifths of {}", project.name), earlier)
+            .and_then(|()| check(&format!("the last fifth of {}", project.name), later));
+        match checked {
+            Ok(()) => measured.push(project),
+            Err(problem) => refused.push(problem),
+        }
+    }
+    let measured =
+        measured.iter().map(|project| measure(project, &measured, &shipped)).collect::<Result<Vec<_>, _>>()?;
+    Ok(written(&measured, &refused))
+}
+
+/// Measures one project.
+fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Result<Measured<'a>, String> {
+    let (earlier, later) = project.split();
+    let scale = scale(earlier);
+    let part = |project: &'a Project| Part { name: &project.name, commits: project.split().0 };
+    let own = own(part(project))?;
+    let unseen = unseen(project, all, shipped)?;
+    let regression = Regression::fit(earlier)?;
+    let mut rows = Vec::new();
+    for method in Method::ALL {
+        let score = |commit: &Commit| -> Option<f64> {
+            let features = &commit.features;
+            match method {
+                Method::Own => Some(own.log_odds(features, &scale)),
+                Method::Unseen => unseen.as_ref().map(|model| model.log_odds(features, &scale)),
+                Method::Size => {
+                    let scored = own.score(features, &scale);
+                    Some(scored.log_odds - scored.given_size?)
+                }
+                Method::Regression => Some(regression.score(features)),
+                Method::Added => features.get(Feature::La),
+                Method::Smallest => Some(-(features.get(Feature::La)? + features.get(Feature::Ld)?)),
+            }
+        };
+        rows.extend(judged(later, score).map(|judged| row(method, &judged)));
+    }
+    let without = |unknown: &[Feature]| {
+        let judged =
+            judged(later, |commit| Some(unseen.as_ref()?.log_odds(&forget(&commit.features, unknown), &scale)));
+        let judged = judged.unwrap_or_default();
+        [area(&judged).map(|area| area.area), area_within_size(&judged)]
+    };
+    Ok(Measured {
+        name: &project.name,
+        commits: later.len(),
+        bugs: later.iter().filter(|commit| commit.is_bug).count(),
+        without: GROUPS.iter().map(|(_, unknown)| without(unknown)).collect(),
+        rows,
+    })
+}
+
+/// A model that hasn't learned from a project: the shipped one, or one learned from the others where
+/// the shipped one knows it; `None` if there are no others.
+fn unseen(project: &Project, all: &[&Project], shipped: &Model) -> Result<Option<Model>, String> {
+    if !shipped.projects().contains(&project.name) {
+        return Ok(Some(shipped.clone()));
+    }
+    let others = all.iter().filter(|other| other.name != project.name);
+    let parts: Vec<Part<'_>> = others.map(|other| Part { name: &other.name, commits: other.split().0 }).collect();
+    match parts.as_slice() {
+        [] => Ok(None),
+        [one] => own(*one).map(Some),
+        several => pooled(several).map(Some),
+    }
+}
+
+/// The commits with a score; `None` if a commit has none.
+fn judged(commits: &[Commit], score: impl Fn(&Commit) -> Option<f64>) -> Option<Vec<Judged>> {
+    let judge = |commit: &Commit| {
+        let added = commit.features.get(Feature::La).unwrap_or(0.0);
+        let lines = added + commit.features.get(Feature::Ld).unwrap_or(0.0);
+        Some(Judged { score: score(commit)?, is_bug: commit.is_bug, added, lines })
+    };
+    commits.iter().map(judge).collect()
+}
+
+fn row(method: Method, judged: &[Judged]) -> Row {
+    let labels: Vec<bool> = judged.iter().map(|judged| judged.is_bug).collect();
+    let probabilities: Vec<f64> = judged.iter().map(|judged| logistic(judged.score)).collect();
+    let probabilities = Some(single(&probabilities)).filter(|_| method.is_calibrated());
+    let area = area(judged);
+    let values = [
+        area.map(|area| area.area),
+        area_within_size(judged),
+        recall(judged, 0.05),
+        recall(judged, 0.1),
+        recall(judged, 0.2),
+        recall_by_lines(judged, 0.2),
+        probabilities.as_ref().and_then(|p| measures::brier(p, &labels)),
+        probabilities.as_ref().and_then(|p| measures::expected_calibration_error(p, &labels, BINS)),
+    ];
+    Row { method, values, half: area.map(super::measure::Area::half) }
+}
+
+/// The same metrics, some of them unknown.
+fn forget(features: &Features, unknown: &[Feature]) -> Features {
+    let keep = |feature| features.get(feature).filter(|_| !unknown.contains(&feature));
+    Features {
+        ns: keep(Feature::Ns),
+        nd: keep(Feature::Nd),
+        nf: keep(Feature::Nf),
+        entropy: keep(Feature::Entropy),
+        la: keep(Feature::La),
+        ld: keep(Feature::Ld),
+        lt: keep(Feature::Lt),
+        fix: features.fix.filter(|_| !unknown.contains(&Feature::Fix)),
+        ndev: keep(Feature::Ndev),
+        age: keep(Feature::Age),
+        nuc: keep(Feature::Nuc),
+        exp: keep(Feature::Exp),
+        rexp: keep(Feature::Rexp),
+        sexp: keep(Feature::Sexp),
+    }
+}
+
+fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
+    let mut out = String::from(
+        "# Risk: scores\n\nMade by `cargo lab eval risk`; what the sets are and what the columns mean says the \
+         [data card](README.md). Each project is cut by time; learned from the first four fifths, measured on the \
+         last fifth.\n",
+    );
+    let header = "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+    let columns = "AUC | within size | top 5 % | top 10 % | top 20 % | 20 % of lines | Brier | calibration error |";
+    for project in measured {
+        _ = write!(
+            out,
+            "\n## {}\n\n{} commits, {} of which needed a fix.\n\n| | {columns}\n{header}",
+            project.name, project.commits, project.bugs
+        );
+        for row in &project.rows {
+            out.push_str(&line(row.method, row.values, row.half));
+        }
+    }
+    if measured.len() > 1 {
+        let commits: usize = measured.iter().map(|project| project.commits).sum();
+        let bugs: usize = measured.iter().map(|project| project.bugs).sum();
+        _ = write!(
+            out,
+            "\n## Mean of {} projects\n\n{commits} commits, {bugs} of which needed a fix.\n\n| | {columns}\n{header}",
+            measured.len()
+        );
+        for method in Method::ALL {
+            let rows: Vec<&Row> =
+                measured.iter().filter_map(|project| project.rows.iter().find(|row| row.method == method)).collect();
+            if rows.len() == measured.len() {
+                let values = std::array::from_fn(|place| mean(rows.iter().map(|row| row.values.get(place).copied()?)));
+                // The sets are independent, so the variances of the mean add up.
+                let squares: Option<f64> = rows.iter().map(|row| row.half.map(|half| half * half)).sum();
+                #[expect(clippy::cast_precision_loss, reason = "a few projects")]
+                let half = squares.map(|squares| libm::sqrt(squares) / rows.len() as f64);
+                out.push_str(&line(method, values, half));
+            }
+        }
+    }
+    out.push_str(&without(measured));
+    if !refused.is_empty() {
+        out.push_str("\n## Not measured\n\n");
+        refused.iter().for_each(|problem| _ = writeln!(out, "- {problem}"));
+    }
+    out
+}
+
+/// What is lost where metrics are unknown.
+fn without(measured: &[Measured<'_>]) -> String {
+    let mut out = String::from(
+        "\n## With unknown metrics\n\nLearned from other projects, the mean of all projects.\n\n\
+         | unknown | AUC | within size |\n|---|---:|---:|\n",
+    );
+    for (place, (name, _)) in GROUPS.iter().enumerate() {
+        let of = |column: usize| {
+            mean(
+                measured
+                    .iter()
+                    .map(|project| project.without.get(place).and_then(|areas| areas.get(column).copied()?)),
+            )
+        };
+        _ = writeln!(out, "| {name} | {} | {} |", cell(of(0)), cell(of(1)));
+    }
+    out
+}
+
+fn line(method: Method, values: [Option<f64>; 8], half: Option<f64>) -> String {
+    let [area, rest @ ..] = values.map(cell);
+    let half = half.map_or(String::new(), |half| format!(" ± {half:.3}"));
+    format!("| {} | {area}{half} | {} |\n", method.name(), rest.join(" | "))
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"))
+}
+
+/// `None` if a value is missing.
+fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a few projects")]
+    let count = values.len() as f64;
+    let sum: Option<f64> = values.sum();
+    sum.filter(|_| count > 0.0).map(|sum| sum / count)
+}

@@ -1,0 +1,320 @@
+//! All metrics of a change, its score, its level and why.
+//!
+//! The level is the higher of two: that of the **score's percentile** among the repository's sampled commits
+//! (HIGH from the 95th, MEDIUM from the 80th, unknown for fewer than 50), and that of the **worst file** that
+//! is code or configuration. A file is HIGH with two or more HIGH signals, MEDIUM with one, MEDIUM at least if
+//! it is sensitive or if none of its Tier 1 signals is known, else LOW. If neither score nor files say
+//! anything, the change is MEDIUM and says so. A change of documentation and generated files alone is LOW and
+//! not investigated.
+//!
+//! # Confidence
+//!
+//! The mean of two parts, of which a missing one counts as 0:
+//!
+//! - the score's: (1 − e) · (1 − w) · k, with e the model's expected calibration error, w the width of the
+//!   percentile's 95 % interval as a share, and k the share of what usually decides that was known
+//!   ([`Scored::known`]); 0 without a signal of the score;
+//! - the signals': known signals over all measured ones, of the files that count.
+//!
+//! A change without files that count has the score's part alone. Where nothing is known at all there is no
+//! confidence. An unknown in place of something known lowers one of the parts and raises none, so it never
+//! raises the confidence; it says how much is known, not how likely the level is right. The coefficients are a
+//! choice: no data says how reviewers weigh the two.
+
+mod confidence;
+mod partners;
+mod rules;
+mod scoring;
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::level::{Level, Reason};
+use crate::metric::{Metric, Name, Rank, Signal};
+use crate::metrics::{CoChange, Facts, Survey, co_change_of, counts};
+use crate::path::Class;
+use crate::score::{Model, Scored};
+
+/// Which Tier 2 metrics are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// None: an investigation asks for them.
+    TierOne,
+    /// Those of every file that the rules would have investigated.
+    TierTwo,
+}
+
+/// An assessed change. It holds no references, so that it can be part of a run's state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assessment {
+    /// How risky: the higher of the score's level and the worst file's.
+    pub level: Level,
+    /// Why, most important first.
+    pub reasons: Vec<Reason>,
+    /// How much of the evidence is there and how well the score is calibrated, 0 to 1; `None` if neither
+    /// is known. [The module](self) has the formula.
+    pub confidence: Option<f64>,
+    /// The score.
+    pub score: ScoreOf,
+    /// The change's own metrics, those of Kamei et al. (2013).
+    pub metrics: Vec<Metric>,
+    /// Its files, most risky first.
+    pub files: Vec<FileAssessment>,
+    /// Usual partners that are missing from the change, most usual first; at most 20.
+    pub partners: Vec<Partner>,
+    /// Whether the rules want an investigation, and why not if they don't.
+    pub investigate: Investigate,
+    /// What could not be known, in our words: gaps of the history, the tree and the change.
+    pub gaps: Vec<String>,
+    /// The score's expected calibration error, 0 to 1: a part of the confidence.
+    pub calibration_error: f64,
+}
+
+/// Whether a change is worth an investigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Investigate {
+    /// A HIGH signal, a sensitive file, or nothing known.
+    Yes,
+    /// All signals are LOW or MEDIUM.
+    NothingHigh,
+    /// Only documentation or generated files.
+    NothingThatRuns,
+}
+
+/// The score of a change and its place in the repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreOf {
+    /// The probability with its contributions; `None` if too little is known.
+    pub scored: Option<Scored>,
+    /// Its place among the sampled past commits.
+    pub rank: Option<Rank>,
+    /// Where that place would be found in 95 of 100 samples, in percent.
+    pub between: Option<crate::metric::Between>,
+    /// What the rules make of it; unknown for fewer than 50 sampled commits.
+    pub signal: Signal,
+}
+
+/// An assessed file of a change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileAssessment {
+    /// Its place in [`crate::change::Change::files`].
+    pub index: u32,
+    /// Its path. From outside.
+    pub path: String,
+    /// What it is.
+    pub class: Class,
+    /// Lines after the change.
+    pub lines: Option<u32>,
+    /// How it changed.
+    pub status: crate::change::Status,
+    /// How risky.
+    pub level: Level,
+    /// Why.
+    pub reasons: Vec<Reason>,
+    /// Its metrics, Tier 1 first.
+    pub metrics: Vec<Metric>,
+}
+
+/// A file that usually changes with a changed one, and didn't.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Partner {
+    /// Its path. From outside.
+    pub path: String,
+    /// The changed file, by its place in the change.
+    pub of: u32,
+    /// Commits that touched both, out of those that touched the changed file.
+    pub together: crate::metric::Fraction,
+    /// The lower bound of that share.
+    pub low: f64,
+    /// Whether an import explains it; `None` if that is unknown.
+    pub imported: Option<bool>,
+}
+
+/// The most files that get all metrics and details; the others get Tier 1 without details.
+pub const DETAILED: usize = 50;
+
+/// What Tier 1 measures, in this order.
+const TIER_ONE: [Name; 3] = [Name::Coupling, Name::CoChange, Name::TestRatio];
+
+/// What Tier 2 measures.
+const TIER_TWO: [Name; 2] = [Name::OwnershipChurn, Name::IncidentSimilarity];
+
+/// What no rule speaks of, measured for the files that get all metrics.
+const BESIDE: [Name; 8] = [
+    Name::TransitiveCoupling,
+    Name::CallSites,
+    Name::CoChangeGap,
+    Name::PriorFixes,
+    Name::PriorReverts,
+    Name::MinorContributors,
+    Name::OwnerShare,
+    Name::RecentCommits,
+];
+
+/// Assesses a change.
+///
+/// # Errors
+///
+/// [`crate::ErrorKind::OutOfRange`] if the thresholds are not in order, or if the change has more files than
+/// can be numbered.
+pub fn assess(facts: &Facts<'_>, model: &Model, depth: Depth) -> Result<Assessment, crate::Error> {
+    facts.thresholds.check()?;
+    let survey = Survey::new(*facts);
+    let files = facts.change.files.len();
+    let number = u32::try_from(files).map_err(|_| {
+        crate::Error::new(crate::ErrorKind::OutOfRange, format!("a change of {files} files can't be assessed"))
+    })?;
+    let (mut measured, mut together) = (Vec::new(), Vec::new());
+    for index in 0..number {
+        let (file, co_change) = tier_one(&survey, index);
+        measured.extend(file);
+        together.push((index, co_change));
+    }
+    let (score, metrics) = scoring::score(facts, model);
+    let mut assessment = Assessment {
+        level: Level::Low,
+        reasons: Vec::new(),
+        confidence: None,
+        score,
+        metrics,
+        files: measured,
+        partners: partners::missing_partners(&survey, &together),
+        investigate: Investigate::NothingThatRuns,
+        gaps: gaps(facts),
+        calibration_error: model.expected_calibration_error(),
+    };
+    assessment.settle();
+    for (place, file) in assessment.files.iter_mut().enumerate() {
+        if place < DETAILED {
+            detail(&survey, file, depth);
+        } else {
+            file.metrics.iter_mut().for_each(|metric| metric.details = Vec::new());
+        }
+    }
+    if let Some(rest) = files.checked_sub(DETAILED).filter(|rest| *rest > 0) {
+        assessment
+            .gaps
+            .push(format!("{rest} of {files} files have Tier 1 signals only, the {DETAILED} most risky have all"));
+    }
+    assessment.settle();
+    Ok(assessment)
+}
+
+/// A file with its Tier 1 metrics, and what it changed with.
+fn tier_one(survey: &Survey<'_>, index: u32) -> (Option<FileAssessment>, CoChange) {
+    let co_change = co_change_of(survey, index);
+    let file = survey.file(index).map(|file| FileAssessment {
+        index,
+        path: file.path.lossy(),
+        class: file.class.clone(),
+        lines: file.lines_after,
+        status: file.status,
+        level: Level::Low,
+        reasons: Vec::new(),
+        metrics: TIER_ONE.iter().filter_map(|name| survey.measure_with(index, *name, &co_change)).collect(),
+    });
+    (file, co_change)
+}
+
+/// Measures what a file of many doesn't get.
+fn detail(survey: &Survey<'_>, file: &mut FileAssessment, depth: Depth) {
+    let wants_two = depth == Depth::TierTwo && counts(file.class.role) && rules::wants_investigation(file);
+    let names = TIER_TWO.iter().filter(|_| wants_two).chain(&BESIDE);
+    let co_change = co_change_of(survey, file.index);
+    for name in names {
+        if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
+            file.put(metric);
+        }
+    }
+}
+
+fn gaps(facts: &Facts<'_>) -> Vec<String> {
+    let mut gaps = facts.change.gaps.clone();
+    match facts.tree {
+        Some(tree) => gaps.extend(tree.gaps.iter().cloned()),
+        None => gaps.push("the files of the repository could not be read".to_string()),
+    }
+    let missing = facts.past.history().missing();
+    let named = [
+        (missing.shallow, "the clone is shallow: older commits are not there"),
+        (missing.partial, "the clone is partial: some contents are not there"),
+        (missing.capped, "the history is longer than what was read"),
+    ];
+    gaps.extend(named.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, words)| words.to_string()));
+    if missing.since.is_some() {
+        gaps.push("the history was read from a date on only".to_string());
+    }
+    if missing.misdated > 0 {
+        gaps.push(format!("{} commits have a date that can't be true; that of their parent counts", missing.misdated));
+    }
+    if facts.change.commits > 1 {
+        gaps.push("several commits at once are compared with single ones".to_string());
+    }
+    if facts.change.is_merge {
+        gaps.push("a merge is assessed against its first parent".to_string());
+    }
+    if facts.change.files.is_empty() {
+        gaps.push("the change has no files".to_string());
+    }
+    gaps
+}
+
+impl FileAssessment {
+    /// Puts a metric where it belongs, in place of an earlier one of its name.
+    fn put(&mut self, metric: Metric) {
+        match self.metrics.binary_search_by(|other| other.name.cmp(&metric.name)) {
+            Ok(place) => {
+                if let Some(slot) = self.metrics.get_mut(place) {
+                    *slot = metric;
+                }
+            }
+            Err(place) => self.metrics.insert(place, metric),
+        }
+    }
+
+    /// The signals that the rules look at: those of the metrics with thresholds.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = (Name, Signal)> {
+        self.metrics.iter().filter(|metric| metric.name.tier().is_some()).map(|metric| (metric.name, metric.signal))
+    }
+}
+
+impl Assessment {
+    /// The same with a metric of a file that was measured since; level, reasons, confidence and order follow.
+    /// A metric of a file that the change doesn't have changes nothing. A level that a model raised stays.
+    #[must_use]
+    pub fn with(mut self, file: u32, metric: Metric) -> Self {
+        if let Some(file) = self.files.iter_mut().find(|assessed| assessed.index == file) {
+            file.put(metric);
+            self.settle();
+        }
+        self
+    }
+
+    /// Whether some value of this metric could raise the level of the change, or fill an unknown: its file
+    /// counts, it is not measured yet, and either a HIGH signal would raise the change or nothing of Tier 1 is
+    /// known of the file. Never at HIGH.
+    #[must_use]
+    pub fn could_raise(&self, file: u32, name: Name) -> bool {
+        if self.level == Level::High || name.tier().is_none() {
+            return false;
+        }
+        let Some(assessed) = self.files.iter().find(|assessed| assessed.index == file) else { return false };
+        let is_measured = assessed.metrics.iter().any(|metric| metric.name == name);
+        if is_measured || !counts(assessed.class.role) {
+            return false;
+        }
+        rules::is_unknown(assessed) || rules::level_with_high(assessed, 1) > self.level
+    }
+
+    /// Makes level, reasons, confidence and order follow from the metrics.
+    fn settle(&mut self) {
+        self.files.iter_mut().for_each(rules::settle_file);
+        self.files.sort_by_key(rules::order);
+        rules::settle(self);
+        self.confidence = confidence::of(self);
+    }
+}

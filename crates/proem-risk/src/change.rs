@@ -1,0 +1,126 @@
+//! What is assessed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::ObjectId;
+use crate::identity::Person;
+use crate::path::{Class, RepoPath};
+
+/// Where a change comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One commit, against its first parent.
+    Commit,
+    /// Several commits at once, against the merge base of their ends.
+    Range,
+    /// What is staged, against HEAD.
+    Staged,
+    /// What differs from HEAD in the work tree, with untracked files.
+    WorkTree,
+}
+
+/// A change, as it is assessed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where it comes from.
+    pub kind: Kind,
+    /// The commit that it is or ends with; `None` for what is not committed.
+    pub id: Option<ObjectId>,
+    /// The commit that it stands on; `None` if it begins the history.
+    pub base: Option<ObjectId>,
+    /// How many commits it has; 0 for what is not committed.
+    pub commits: u32,
+    /// Whether the commit has more than one parent: it is assessed against the first.
+    pub is_merge: bool,
+    /// When, in seconds since 1970; the caller's clock for what is not committed.
+    pub at: i64,
+    /// Who made it; for what is not committed whom git would name. `None` if nobody knows, and for ranges
+    /// of several authors.
+    pub author: Option<Person>,
+    /// The first line of the commit's message; empty for what is not committed. From outside.
+    pub subject: String,
+    /// The changed files, by path.
+    pub files: Vec<ChangedFile>,
+    /// Names that appear in changed lines, for looking up similar incidents: distinct, at most 200. From
+    /// outside.
+    pub identifiers: Vec<String>,
+    /// What could not be found out, in our words.
+    pub gaps: Vec<String>,
+}
+
+/// How a file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It is new.
+    Added,
+    /// Its content changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It has another path, and perhaps another content.
+    Renamed,
+    /// It is another kind of thing, such as a link instead of a file.
+    TypeChanged,
+}
+
+/// What kind of thing a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileKind {
+    /// A file.
+    Regular,
+    /// A symbolic link.
+    Link,
+    /// A submodule.
+    Submodule,
+}
+
+/// A file of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path after the change; before it for a deleted one.
+    pub path: RepoPath,
+    /// Its path before a rename.
+    pub before: Option<RepoPath>,
+    /// How it changed.
+    pub status: Status,
+    /// What it is.
+    pub kind: FileKind,
+    /// What it is for.
+    pub class: Class,
+    /// Lines added and removed; `None` for binary files, links, submodules and missing blobs.
+    pub lines: Option<Lines>,
+    /// Lines before the change; `None` if unknown, 0 for a new file.
+    pub lines_before: Option<u32>,
+    /// Lines after the change; `None` if unknown, 0 for a deleted file.
+    pub lines_after: Option<u32>,
+}
+
+impl ChangedFile {
+    /// Its path in the base.
+    #[must_use]
+    pub fn base_path(&self) -> &RepoPath {
+        self.before.as_ref().unwrap_or(&self.path)
+    }
+}
+
+/// Changed lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Added.
+    pub added: u32,
+    /// Removed.
+    pub removed: u32,
+}
+
+impl Change {
+    /// The path that a commit of the past knows a file by.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        self.files.iter().map(|file| &file.path)
+    }
+}

@@ -1,0 +1,110 @@
+//! Tracefiles of lcov, as geninfo(1) describes them.
+
+use alloc::vec::Vec;
+
+use super::{Covered, Drafts, Run, unreadable};
+use crate::Error;
+
+/// What a record may hold besides what is read here: names, functions, branches, conditions.
+const PASSED_OVER: &[&str] =
+    &["TN", "VER", "FN", "FNDA", "FNF", "FNH", "FNL", "FNA", "BRDA", "BRF", "BRH", "MCDC", "MCF", "MCH", "MRF", "MRH"];
+
+/// A file's record.
+#[derive(Default)]
+struct Record<'t> {
+    path: &'t [u8],
+    lines: Vec<(u32, Run)>,
+    found: Option<u32>,
+    hit: Option<u32>,
+}
+
+pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
+    let mut drafts = Drafts::default();
+    let mut record: Option<Record<'_>> = None;
+    let mut last = 1;
+    let mut is_report = false;
+    for (line, number) in text.split(|&byte| byte == b'\n').zip(1_usize..) {
+        let line = line.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        last = number;
+        if line == b"end_of_record" {
+            let ended = record.take().ok_or_else(|| unreadable(number, "`end_of_record` without `SF:` before it"))?;
+            ended.end(&mut drafts).ok_or_else(|| unreadable(number, "`LH` is greater than `LF`"))?;
+            continue;
+        }
+        let field = Field::read(line).ok_or_else(|| unreadable(number, EXPECTED))?;
+        match (field, &mut record) {
+            (Field::File(_), Some(_)) => return Err(unreadable(number, "a record must end with `end_of_record`")),
+            (Field::File(path), None) => {
+                record = Some(Record { path, ..Record::default() });
+                is_report = true;
+            }
+            (Field::Other, _) => {}
+            (Field::Line(line, run), Some(record)) => record.lines.push((line, run)),
+            (Field::Found(lines), Some(record)) => record.found = Some(lines),
+            (Field::Hit(lines), Some(record)) => record.hit = Some(lines),
+            (_, None) => return Err(unreadable(number, "lines need a file: write `SF:PATH` before them")),
+        }
+    }
+    if record.is_some() {
+        return Err(unreadable(last, "the last record has no `end_of_record`; the report is cut off, write it again"));
+    }
+    if is_report { Ok(drafts) } else { Err(unreadable(last, EXPECTED)) }
+}
+
+const EXPECTED: &str = "expected lcov, the XML of Cobertura or the JSON of coverage.py; \
+                        write the report in one of these formats";
+
+impl Record<'_> {
+    fn end(self, drafts: &mut Drafts) -> Option<()> {
+        let draft = drafts.file(self.path);
+        draft.lines.extend(self.lines);
+        if let (Some(lines), Some(covered)) = (self.found, self.hit) {
+            if covered > lines {
+                return None;
+            }
+            draft.sums = Some(Covered { covered, lines });
+        }
+        Some(())
+    }
+}
+
+enum Field<'t> {
+    File(&'t [u8]),
+    Line(u32, Run),
+    Found(u32),
+    Hit(u32),
+    Other,
+}
+
+impl<'t> Field<'t> {
+    fn read(line: &'t [u8]) -> Option<Self> {
+        let at = line.iter().position(|&byte| byte == b':')?;
+        let (name, value) = (core::str::from_utf8(line.get(..at)?).ok()?, line.get(at.saturating_add(1)..)?);
+        let number = |text: &[u8]| core::str::from_utf8(text).ok()?.trim().parse::<u32>().ok();
+        Some(match name {
+            "SF" if !value.is_empty() => Self::File(value),
+            "DA" => {
+                let mut parts = value.split(|&byte| byte == b',');
+                Self::Line(number(parts.next()?)?, hits(parts.next()?)?)
+            }
+            "LF" => Self::Found(number(value)?),
+            "LH" => Self::Hit(number(value)?),
+            _ if PASSED_OVER.contains(&name) => Self::Other,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a count of runs is above zero; gcov has written negative ones for overflows.
+pub(super) fn hits(text: &[u8]) -> Option<Run> {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let is_run = digits.len() == text.len() && digits.iter().any(|&digit| digit != b'0');
+    Some(if is_run { Run::Yes } else { Run::No })
+}

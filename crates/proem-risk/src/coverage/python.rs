@@ -1,0 +1,40 @@
+//! The JSON of coverage.py (`coverage json`), formats 1 to 3.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+
+use super::{Drafts, Run, unreadable};
+use crate::Error;
+
+#[derive(Deserialize)]
+struct Report {
+    files: BTreeMap<String, File>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    executed_lines: Vec<u32>,
+    missing_lines: Vec<u32>,
+}
+
+pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
+    let report: Report = serde_json::from_slice(text).map_err(|error| {
+        let what = if error.is_data() {
+            "expected `files` with `executed_lines` and `missing_lines`, as `coverage json` writes them"
+        } else {
+            "no JSON, or cut off; write the report again with `coverage json`"
+        };
+        unreadable(error.line(), &format!("{what} (column {})", error.column()))
+    })?;
+    let mut drafts = Drafts::default();
+    for (path, file) in report.files {
+        let draft = drafts.file(path.as_bytes());
+        draft.lines.extend(file.executed_lines.into_iter().map(|line| (line, Run::Yes)));
+        draft.lines.extend(file.missing_lines.into_iter().map(|line| (line, Run::No)));
+    }
+    Ok(drafts)
+}

@@ -1,0 +1,379 @@
+//! What git knows of the past, in a form that metrics can count over.
+//!
+//! Commits are kept in topological order, parents before children, and by date where that leaves a choice;
+//! a merge touches nothing. A file is one through exact renames ([`FileId`]), a path is a name that it had
+//! ([`PathId`]). The order and all numbers follow from the commits alone, never from the order in which they
+//! were read: a history that was kept and continued equals one that was read at once.
+
+mod builder;
+mod bytes;
+mod id;
+mod lineage;
+mod order;
+mod past;
+mod table;
+
+pub use self::builder::Builder;
+pub use self::id::ObjectId;
+pub use self::past::{LeftOut, Past};
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use self::lineage::Lineage;
+use self::table::{Table, wide};
+use crate::Error;
+use crate::change::Status;
+use crate::identity::{Person, is_bot};
+use crate::path::RepoPath;
+
+/// A commit, by its place in topological order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CommitIndex(pub u32);
+
+/// A path that some file had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PathId(pub u32);
+
+/// A file, whatever paths it had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PersonId(pub u32);
+
+/// A commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub id: ObjectId,
+    /// When it was committed, in seconds since 1970, corrected: a date that can't be true (before 1990,
+    /// or after the caller's clock by more than a day) counts as that of the newest parent, and without a
+    /// parent as the oldest date of the history that can be true (0 if there is none).
+    pub at: i64,
+    /// Who wrote it.
+    pub author: PersonId,
+    /// Whether it has more than one parent; a merge touches nothing.
+    pub is_merge: bool,
+    /// Whether `.git-blame-ignore-revs` names it.
+    pub is_ignored: bool,
+    /// What its message says about mending.
+    pub mends: Mends,
+}
+
+/// What a message says about mending, by its words, trailers and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mends {
+    /// Nothing.
+    Nothing,
+    /// It fixes something: a keyword, a `Fixes:` trailer, a linked bug.
+    Fix,
+    /// It reverts another commit.
+    Revert,
+}
+
+/// A file that a commit touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch {
+    /// Its path after the commit; before it for a deleted one.
+    pub path: PathId,
+    /// Its path before an exact rename.
+    pub from: Option<PathId>,
+    /// Which file it is.
+    pub file: FileId,
+    /// How it changed.
+    pub status: crate::change::Status,
+}
+
+/// What is missing of a history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// A shallow clone: older commits aren't there.
+    pub shallow: bool,
+    /// A partial clone: some blobs aren't there.
+    pub partial: bool,
+    /// Commits beyond the most that are read.
+    pub capped: bool,
+    /// The beginning of the window that was asked for, in seconds since 1970: older commits were not read.
+    pub since: Option<i64>,
+    /// Commits whose date could not be true.
+    pub misdated: u32,
+}
+
+/// A commit as git lists it, before it is put in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: ObjectId,
+    /// Its parents.
+    pub parents: Vec<ObjectId>,
+    /// The committer's date, in seconds since 1970, as it stands there.
+    pub at: i64,
+    /// The author, after the mailmap.
+    pub author: Person,
+    /// The first line of its message, at most 200 bytes.
+    pub subject: String,
+    /// What its whole message says about mending.
+    pub mends: Mends,
+    /// What it touched; empty for a merge.
+    pub touches: Vec<ListedTouch>,
+}
+
+/// A touched file as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedTouch {
+    /// Its path; the new one of a rename.
+    pub path: RepoPath,
+    /// Its path before an exact rename.
+    pub from: Option<RepoPath>,
+    /// How it changed.
+    pub status: crate::change::Status,
+}
+
+/// The history of a repository up to some commit.
+///
+/// 100,000 commits with 500,000 touched files take some 60 MB.
+#[derive(Debug, Clone)]
+pub struct History {
+    kept: Kept,
+    /// What each commit touched.
+    touches: Table<Touch>,
+    /// Commits by their ids.
+    by_id: Vec<CommitIndex>,
+    /// The commits that touched each file, oldest first.
+    by_file: Table<CommitIndex>,
+    /// The commits that name each path, before or after, oldest first.
+    by_path: Table<CommitIndex>,
+    /// The commits of each person, oldest first.
+    by_person: Table<CommitIndex>,
+    /// The last path of each file.
+    last_paths: Vec<PathId>,
+    /// Which persons are programs.
+    bots: Vec<bool>,
+    /// The path of what there is not.
+    nowhere: RepoPath,
+}
+
+/// What is written down of a history; all else follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kept {
+    /// The commits, parents before children.
+    commits: Vec<Commit>,
+    /// Their dates as they stand there: another clock may believe more of them.
+    dates: Vec<i64>,
+    /// The parents of each, as far as they are part of the history.
+    parents: Table<CommitIndex>,
+    /// What each touched.
+    touched: Table<Touched>,
+    /// The paths, by their bytes.
+    paths: Vec<RepoPath>,
+    /// The persons, by mail address.
+    persons: Vec<Person>,
+    /// The first lines of the messages.
+    subjects: Table<u8>,
+    missing: Missing,
+}
+
+/// A [`Touch`] before it is known which file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Touched {
+    path: PathId,
+    from: Option<PathId>,
+    status: Status,
+}
+
+/// The most bytes that are kept of the first line of a message.
+const SUBJECT: usize = 200;
+
+static NOBODY: Person = Person { mail: String::new(), name: String::new() };
+
+impl History {
+    /// A history of these commits, oldest first, for tests and small histories.
+    ///
+    /// Ids are the caller's. A parent that is not among the commits is left out, and so is a commit that is
+    /// its own ancestor.
+    #[must_use]
+    pub fn of(listed: Vec<Listed>, now: i64) -> Self {
+        let mut builder = Builder::new(None);
+        for commit in listed {
+            builder.add(commit);
+        }
+        builder.put_together(now, &[], Missing::default()).0
+    }
+
+    fn arrange(kept: Kept) -> Self {
+        let Lineage { touches, last_paths } = Lineage::of(&kept.touched, kept.paths.len());
+        let commits = || (0..).map(CommitIndex).zip(&kept.commits);
+        let mut by_id: Vec<CommitIndex> = commits().map(|(index, _)| index).collect();
+        let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
+        by_id.sort_unstable_by_key(id);
+        let named = |touch: &Touch| [Some(touch.path), touch.from].into_iter().flatten();
+        let rows = || (0..).map(CommitIndex).zip(touches.iter());
+        let by_path = rows().flat_map(|(index, row)| row.iter().flat_map(named).map(move |path| (path.0, index)));
+        let by_path = Table::grouped(table::narrow(kept.paths.len()), by_path);
+        let by_file = Table::grouped(table::narrow(last_paths.len()), distinct_files(&touches).iter().copied());
+        let by_person = commits().map(|(index, commit)| (commit.author.0, index));
+        let by_person = Table::grouped(table::narrow(kept.persons.len()), by_person);
+        let bots = kept.persons.iter().map(is_bot).collect();
+        Self { kept, touches, by_id, by_file, by_path, by_person, last_paths, bots, nowhere: RepoPath::new(Vec::new()) }
+    }
+
+    /// Every commit, parents before children.
+    #[must_use]
+    pub fn commits(&self) -> &[Commit] {
+        &self.kept.commits
+    }
+
+    /// A commit.
+    #[must_use]
+    pub fn commit(&self, commit: CommitIndex) -> Option<&Commit> {
+        self.kept.commits.get(wide(commit.0))
+    }
+
+    /// The parents of a commit that are part of the history.
+    #[must_use]
+    pub fn parents(&self, commit: CommitIndex) -> &[CommitIndex] {
+        self.kept.parents.row(commit.0)
+    }
+
+    /// What a commit touched.
+    #[must_use]
+    pub fn touches(&self, commit: CommitIndex) -> &[Touch] {
+        self.touches.row(commit.0)
+    }
+
+    /// The commits that touched a file, oldest first.
+    #[must_use]
+    pub fn touching(&self, file: FileId) -> &[CommitIndex] {
+        self.by_file.row(file.0)
+    }
+
+    /// The commits of a person, oldest first.
+    #[must_use]
+    pub fn by(&self, person: PersonId) -> &[CommitIndex] {
+        self.by_person.row(person.0)
+    }
+
+    /// The commit with an id.
+    #[must_use]
+    pub fn find(&self, id: &ObjectId) -> Option<CommitIndex> {
+        let place = self.by_id.binary_search_by_key(&Some(id), |&index| self.commit(index).map(|commit| &commit.id));
+        self.by_id.get(place.ok()?).copied()
+    }
+
+    /// A path; empty if there is no such path.
+    #[must_use]
+    pub fn path(&self, path: PathId) -> &RepoPath {
+        self.kept.paths.get(wide(path.0)).unwrap_or(&self.nowhere)
+    }
+
+    /// The path with these bytes.
+    #[must_use]
+    pub fn find_path(&self, path: &RepoPath) -> Option<PathId> {
+        self.kept.paths.binary_search(path).ok().map(|at| PathId(table::narrow(at)))
+    }
+
+    /// The last path of a file; empty if there is no such file.
+    #[must_use]
+    pub fn last_path(&self, file: FileId) -> &RepoPath {
+        self.last_paths.get(wide(file.0)).map_or(&self.nowhere, |&path| self.path(path))
+    }
+
+    /// How many files there were.
+    #[must_use]
+    pub fn files(&self) -> u32 {
+        table::narrow(self.last_paths.len())
+    }
+
+    /// A person; nobody, without name and address, if there is no such person.
+    #[must_use]
+    pub fn person(&self, person: PersonId) -> &Person {
+        self.kept.persons.get(wide(person.0)).unwrap_or(&NOBODY)
+    }
+
+    /// Whether a person is a program.
+    #[must_use]
+    pub fn is_bot(&self, person: PersonId) -> bool {
+        self.bots.get(wide(person.0)).copied().unwrap_or_default()
+    }
+
+    /// The person with a mail address.
+    #[must_use]
+    pub fn person_with(&self, mail: &str) -> Option<PersonId> {
+        let at = self.kept.persons.binary_search_by(|person| person.mail.as_str().cmp(mail)).ok()?;
+        Some(PersonId(table::narrow(at)))
+    }
+
+    /// The first line of a commit's message. From outside.
+    #[must_use]
+    pub fn subject(&self, commit: CommitIndex) -> &str {
+        // What was written is text; a cache is checked when it is read.
+        core::str::from_utf8(self.kept.subjects.row(commit.0)).unwrap_or_default()
+    }
+
+    /// What is missing of it.
+    #[must_use]
+    pub const fn missing(&self) -> Missing {
+        self.kept.missing
+    }
+
+    /// What happened up to `tip`, it and its ancestors; nothing if there is no such commit.
+    #[must_use]
+    pub fn past(&self, tip: CommitIndex) -> Past<'_> {
+        Past::of(self, tip)
+    }
+
+    /// What stands before `commit` in topological order: its ancestors, and what was on other branches by
+    /// then. Cheap; for samples.
+    #[must_use]
+    pub fn before(&self, commit: CommitIndex) -> Past<'_> {
+        Past::first(self, commit.0.min(table::narrow(self.kept.commits.len())))
+    }
+
+    /// The past of a change that begins the history: nothing.
+    #[must_use]
+    pub const fn nothing(&self) -> Past<'_> {
+        Past::first(self, 0)
+    }
+
+    /// It as bytes, for a cache.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        bytes::write(&self.kept)
+    }
+
+    /// It as [`Self::to_bytes`] wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::Damaged`] if the bytes are anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        bytes::read(bytes).map(Self::arrange)
+    }
+}
+
+/// Each file that each commit touched, once even where the commit touched it by two of its paths.
+fn distinct_files(touches: &Table<Touch>) -> Vec<(u32, CommitIndex)> {
+    let mut pairs = Vec::with_capacity(touches.items());
+    let mut files = Vec::new();
+    for (index, row) in (0..).zip(touches.iter()) {
+        files.extend(row.iter().map(|touch| touch.file.0));
+        files.sort_unstable();
+        files.dedup();
+        pairs.extend(files.drain(..).map(|file| (file, CommitIndex(index))));
+    }
+    pairs
+}
+
+/// Equal histories were made of the same commits; what follows from these is not compared.
+impl PartialEq for History {
+    fn eq(&self, other: &Self) -> bool {
+        self.kept == other.kept
+    }
+}
+
+impl Eq for History {}
+
+#[cfg(test)]
+mod tests;

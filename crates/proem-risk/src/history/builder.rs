@@ -1,0 +1,301 @@
+//! Puts listed commits together.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::order::{can_be, order};
+use super::table::{Table, narrow, wide};
+use super::{Commit, CommitIndex, History, Kept, Listed, Mends, Missing, ObjectId, PathId, PersonId, SUBJECT, Touched};
+use crate::identity::Person;
+use crate::path::RepoPath;
+use crate::{Error, ErrorKind};
+
+/// The place of a commit that is not part of the history.
+const NOWHERE: u32 = u32::MAX;
+
+/// Puts listed commits into a history, onto one that was kept or onto nothing.
+///
+/// Commits may come in any order and more than once; paths and persons are kept once.
+#[derive(Debug, Default)]
+pub struct Builder {
+    ids: Vec<(ObjectId, i64)>,
+    heads: Vec<Head>,
+    parents: Table<ObjectId>,
+    touched: Table<Touched>,
+    subjects: Table<u8>,
+    paths: BTreeMap<RepoPath, u32>,
+    /// By mail address: the number and the longest name.
+    persons: BTreeMap<String, (u32, String)>,
+    tips: Option<Vec<ObjectId>>,
+    most: Option<u32>,
+    since: Option<i64>,
+}
+
+/// What a commit says besides its id, date, parents, files and subject.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    author: u32,
+    is_merge: bool,
+    mends: Mends,
+}
+
+/// Numbers of old to numbers of those that are kept.
+struct Renumbered<T> {
+    kept: Vec<T>,
+    numbers: Vec<u32>,
+}
+
+impl Builder {
+    /// A builder that begins with a history, or with nothing.
+    #[must_use]
+    pub fn new(kept: Option<History>) -> Self {
+        let mut builder = Self::default();
+        let Some(History { kept, .. }) = kept else { return builder };
+        let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
+        for ((commit, &date), parents) in kept.commits.iter().zip(&kept.dates).zip(kept.parents.iter()) {
+            builder.ids.push((commit.id, date));
+            builder.heads.push(Head { author: commit.author.0, is_merge: commit.is_merge, mends: commit.mends });
+            parents.iter().filter_map(id).for_each(|parent| builder.parents.push(parent));
+            builder.parents.end();
+        }
+        builder.touched = kept.touched;
+        builder.subjects = kept.subjects;
+        builder.paths = kept.paths.into_iter().zip(0..).collect();
+        let persons = kept.persons.into_iter().zip(0..);
+        builder.persons = persons.map(|(person, number)| (person.mail, (number, person.name))).collect();
+        builder
+    }
+
+    /// Keeps only `tips` and their ancestors.
+    #[must_use]
+    pub fn tips(mut self, tips: Vec<ObjectId>) -> Self {
+        self.tips = Some(tips);
+        self
+    }
+
+    /// Keeps only the newest `most` commits.
+    #[must_use]
+    pub const fn most(mut self, most: u32) -> Self {
+        self.most = Some(most);
+        self
+    }
+
+    /// Keeps only commits that were not made before `since`, in seconds since 1970.
+    #[must_use]
+    pub const fn since(mut self, since: i64) -> Self {
+        self.since = Some(since);
+        self
+    }
+
+    /// Adds a commit.
+    pub fn add(&mut self, listed: Listed) {
+        let Listed { id, parents, at, author, subject, mends, touches } = listed;
+        self.ids.push((id, at));
+        let author = self.person(author);
+        self.heads.push(Head { author, is_merge: parents.len() > 1, mends });
+        parents.into_iter().for_each(|parent| self.parents.push(parent));
+        self.parents.end();
+        for touch in touches {
+            let path = PathId(self.path(touch.path));
+            let from = touch.from.map(|from| PathId(self.path(from)));
+            self.touched.push(Touched { path, from, status: touch.status });
+        }
+        self.touched.end();
+        let end = subject.floor_char_boundary(SUBJECT);
+        subject.bytes().take(end).for_each(|byte| self.subjects.push(byte));
+        self.subjects.end();
+    }
+
+    /// How many commits were added or kept, those that came twice counted twice.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        narrow(self.ids.len())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The history. `now` is the caller's clock in seconds since 1970, which decides about dates that can't
+    /// be true; `ignored` are the commits that `.git-blame-ignore-revs` names; `missing` is what the caller
+    /// knows to be missing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`] if a commit is its own ancestor.
+    pub fn finish(self, now: i64, ignored: &[ObjectId], missing: Missing) -> Result<History, Error> {
+        match self.put_together(now, ignored, missing) {
+            (history, 0) => Ok(history),
+            (_, circular) => Err(Error::new(
+                ErrorKind::Damaged,
+                alloc::format!("{circular} commits are their own ancestors; run `git fsck` to find what is damaged"),
+            )),
+        }
+    }
+
+    /// The history, and how many commits are not part of it because they are their own ancestors.
+    pub(super) fn put_together(mut self, now: i64, ignored: &[ObjectId], missing: Missing) -> (History, usize) {
+        let mut by_id: Vec<(ObjectId, u32)> = self.ids.iter().map(|&(id, _)| id).zip(0..).collect();
+        by_id.sort_unstable();
+        by_id.dedup_by_key(|(id, _)| *id);
+        let find = |id: &ObjectId| {
+            let at = by_id.binary_search_by_key(id, |&(id, _)| id).ok()?;
+            by_id.get(at).map(|&(_, place)| place)
+        };
+        let mut parents = Table::with_capacity(self.ids.len(), self.parents.items());
+        for row in self.parents.iter() {
+            row.iter().filter_map(find).for_each(|place| parents.push(place));
+            parents.end();
+        }
+        let mut order = order(&self.ids, &parents, now);
+        let circular = self.ids.len().saturating_sub(order.len());
+        order.retain(|(place, _)| self.ids.get(wide(*place)).and_then(|(id, _)| find(id)) == Some(*place));
+        if let Some(tips) = &self.tips {
+            let reached = reached(tips.iter().filter_map(find), &order, &parents, self.ids.len());
+            order.retain(|(place, _)| reached.get(wide(*place)).copied().unwrap_or_default());
+        }
+        drop(by_id);
+        let missing = self.trim(&mut order, missing, now);
+        let kept = self.permute(&order, &parents, &ignored.iter().copied().collect(), missing);
+        (History::arrange(kept), circular)
+    }
+
+    /// Drops what is too old or too much, and says what is missing then.
+    fn trim(&self, order: &mut Vec<(u32, i64)>, mut missing: Missing, now: i64) -> Missing {
+        if let Some(since) = self.since {
+            order.retain(|&(_, at)| at >= since);
+            missing.since = Some(since);
+        }
+        let excess = self.most.map_or(0, |most| order.len().saturating_sub(wide(most)));
+        if excess > 0 {
+            order.drain(..excess);
+            missing.capped = true;
+        }
+        let date = |place: u32| self.ids.get(wide(place)).map(|&(_, at)| at);
+        let misdated = order.iter().filter(|(place, _)| date(*place).is_some_and(|at| !can_be(at, now))).count();
+        missing.misdated = narrow(misdated);
+        missing
+    }
+
+    fn permute(
+        &mut self,
+        order: &[(u32, i64)],
+        parents: &Table<u32>,
+        ignored: &BTreeSet<ObjectId>,
+        missing: Missing,
+    ) -> Kept {
+        let mut places = vec![NOWHERE; self.ids.len()];
+        for (index, &(place, _)) in order.iter().enumerate() {
+            if let Some(new) = places.get_mut(wide(place)) {
+                *new = narrow(index);
+            }
+        }
+        let paths = self.renumber_paths(order);
+        let persons = self.renumber_persons(order);
+        let path = |path: PathId| PathId(number(&paths.numbers, path.0));
+        let mut kept = Kept {
+            commits: Vec::with_capacity(order.len()),
+            dates: Vec::with_capacity(order.len()),
+            parents: Table::with_capacity(order.len(), order.len()),
+            touched: Table::with_capacity(order.len(), self.touched.items()),
+            subjects: Table::with_capacity(order.len(), self.subjects.items()),
+            paths: Vec::new(),
+            persons: persons.kept,
+            missing,
+        };
+        for &(place, at) in order {
+            let (Some(&(id, date)), Some(head)) = (self.ids.get(wide(place)), self.heads.get(wide(place))) else {
+                continue;
+            };
+            let author = PersonId(number(&persons.numbers, head.author));
+            let Head { is_merge, mends, .. } = *head;
+            kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
+            kept.dates.push(date);
+            let parents = parents.row(place).iter().map(|&parent| number(&places, parent));
+            parents.filter(|&parent| parent != NOWHERE).for_each(|parent| kept.parents.push(CommitIndex(parent)));
+            kept.parents.end();
+            for touch in self.touched.row(place) {
+                kept.touched.push(Touched { path: path(touch.path), from: touch.from.map(path), status: touch.status });
+            }
+            kept.touched.end();
+            self.subjects.row(place).iter().for_each(|&byte| kept.subjects.push(byte));
+            kept.subjects.end();
+        }
+        kept.paths = paths.kept;
+        kept
+    }
+
+    /// The paths that are still touched, by their bytes.
+    fn renumber_paths(&mut self, order: &[(u32, i64)]) -> Renumbered<RepoPath> {
+        let mut used = vec![false; self.paths.len()];
+        for touch in order.iter().flat_map(|&(place, _)| self.touched.row(place)) {
+            for path in [Some(touch.path), touch.from].into_iter().flatten() {
+                mark(&mut used, path.0);
+            }
+        }
+        renumber(core::mem::take(&mut self.paths).into_iter().map(|(path, number)| (number, path)), &used)
+    }
+
+    /// The persons that still wrote something, by mail address.
+    fn renumber_persons(&mut self, order: &[(u32, i64)]) -> Renumbered<Person> {
+        let mut used = vec![false; self.persons.len()];
+        order
+            .iter()
+            .filter_map(|&(place, _)| self.heads.get(wide(place)))
+            .for_each(|head| mark(&mut used, head.author));
+        let persons = core::mem::take(&mut self.persons).into_iter();
+        renumber(persons.map(|(mail, (number, name))| (number, Person { mail, name })), &used)
+    }
+
+    fn path(&mut self, path: RepoPath) -> u32 {
+        let next = narrow(self.paths.len());
+        *self.paths.entry(path).or_insert(next)
+    }
+
+    /// A person is a mail address; the longest name used with it, then the last by its bytes, is shown.
+    fn person(&mut self, person: Person) -> u32 {
+        let next = narrow(self.persons.len());
+        let (number, name) = self.persons.entry(person.mail).or_insert_with(|| (next, String::new()));
+        if (name.len(), name.as_str()) < (person.name.len(), person.name.as_str()) {
+            *name = person.name;
+        }
+        *number
+    }
+}
+
+/// Which places some tips reach, themselves included; children stand behind their parents in `order`.
+fn reached(tips: impl Iterator<Item = u32>, order: &[(u32, i64)], parents: &Table<u32>, places: usize) -> Vec<bool> {
+    let mut reached = vec![false; places];
+    tips.for_each(|tip| mark(&mut reached, tip));
+    for &(place, _) in order.iter().rev() {
+        if reached.get(wide(place)).copied().unwrap_or_default() {
+            parents.row(place).iter().for_each(|&parent| mark(&mut reached, parent));
+        }
+    }
+    reached
+}
+
+fn mark(used: &mut [bool], number: u32) {
+    if let Some(used) = used.get_mut(wide(number)) {
+        *used = true;
+    }
+}
+
+fn number(numbers: &[u32], old: u32) -> u32 {
+    numbers.get(wide(old)).copied().unwrap_or(NOWHERE)
+}
+
+fn renumber<T>(all: impl Iterator<Item = (u32, T)>, used: &[bool]) -> Renumbered<T> {
+    let mut renumbered = Renumbered { kept: Vec::new(), numbers: vec![NOWHERE; used.len()] };
+    for (old, item) in all.filter(|(old, _)| used.get(wide(*old)).copied().unwrap_or_default()) {
+        if let Some(number) = renumbered.numbers.get_mut(wide(old)) {
+            *number = narrow(renumbered.kept.len());
+        }
+        renumbered.kept.push(item);
+    }
+    renumbered
+}

@@ -1,0 +1,97 @@
+//! Which file a touched path is.
+//!
+//! A file keeps its identity through exact renames. A path that was deleted and comes back is the same file;
+//! one whose file was renamed away is another file once it is added again, and still the renamed one where a
+//! branch goes on with the old name.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::table::{Table, narrow, wide};
+use super::{FileId, PathId, Touch, Touched};
+use crate::change::Status;
+
+/// Who is who among the touched paths.
+pub(super) struct Lineage {
+    /// What each commit touched, oldest first.
+    pub(super) touches: Table<Touch>,
+    /// The last path of each file.
+    pub(super) last_paths: Vec<PathId>,
+}
+
+/// What a path stands for at some point.
+#[derive(Clone, Copy)]
+enum Named {
+    /// A file.
+    File(FileId),
+    /// A file that has another name since.
+    Moved(FileId),
+}
+
+impl Lineage {
+    /// Follows the paths of commits, oldest first.
+    pub(super) fn of(touched: &Table<Touched>, paths: usize) -> Self {
+        let touches = Table::with_capacity(wide(touched.rows()), touched.items());
+        let mut lineage = Self { touches, last_paths: Vec::new() };
+        let mut named: Vec<Option<Named>> = vec![None; paths];
+        for row in touched.iter() {
+            lineage.commit(row, &mut named);
+        }
+        lineage
+    }
+
+    fn commit(&mut self, row: &[Touched], named: &mut [Option<Named>]) {
+        // All sources are looked up first: two files may have swapped their names.
+        let sources: Vec<FileId> = row
+            .iter()
+            .filter_map(|touch| touch.from)
+            .map(|from| match named.get(wide(from.0)).copied().flatten() {
+                Some(Named::File(file) | Named::Moved(file)) => file,
+                None => self.begin(from),
+            })
+            .collect();
+        for (touch, &file) in row.iter().filter(|touch| touch.from.is_some()).zip(&sources) {
+            if let Some(place) = touch.from.and_then(|from| named.get_mut(wide(from.0))) {
+                *place = Some(Named::Moved(file));
+            }
+        }
+        for (touch, &file) in row.iter().filter(|touch| touch.from.is_some()).zip(&sources) {
+            self.name(touch.path, file, named);
+        }
+        let mut sources = sources.into_iter();
+        for touch in row {
+            let source = touch.from.and_then(|_| sources.next());
+            let file = source.unwrap_or_else(|| self.plain(touch, named));
+            self.touches.push(Touch { path: touch.path, from: touch.from, file, status: touch.status });
+        }
+        self.touches.end();
+    }
+
+    /// The file of a touch that renames nothing.
+    fn plain(&mut self, touch: &Touched, named: &mut [Option<Named>]) -> FileId {
+        match named.get(wide(touch.path.0)).copied().flatten() {
+            Some(Named::File(file)) => file,
+            Some(Named::Moved(file)) if touch.status != Status::Added => file,
+            _ => {
+                let file = self.begin(touch.path);
+                self.name(touch.path, file, named);
+                file
+            }
+        }
+    }
+
+    fn begin(&mut self, path: PathId) -> FileId {
+        let file = FileId(narrow(self.last_paths.len()));
+        self.last_paths.push(path);
+        file
+    }
+
+    fn name(&mut self, path: PathId, file: FileId, named: &mut [Option<Named>]) {
+        if let Some(place) = named.get_mut(wide(path.0)) {
+            *place = Some(Named::File(file));
+        }
+        if let Some(last) = self.last_paths.get_mut(wide(file.0)) {
+            *last = path;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Puts commits into their order and corrects their dates.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::ObjectId;
+use super::table::{Table, narrow, wide};
+
+/// The first second of 1990: CVS, the oldest tool whose histories live on in git, began in that year.
+const FIRST: i64 = 631_152_000;
+
+/// How far a committer's clock may be ahead of ours, in seconds.
+const AHEAD: i64 = 86_400;
+
+/// Whether a commit can have been made at `at`.
+pub(super) fn can_be(at: i64, now: i64) -> bool {
+    (FIRST..=now.saturating_add(AHEAD)).contains(&at)
+}
+
+/// Orders commits, parents before children and otherwise by corrected date and id: their places in `commits`
+/// with their corrected dates. `parents` are places too. What is its own ancestor is left out.
+///
+/// This is Kahn's algorithm (Communications of the ACM 5, 1962) with a heap of what is ready.
+pub(super) fn order(commits: &[(ObjectId, i64)], parents: &Table<u32>, now: i64) -> Vec<(u32, i64)> {
+    let oldest = commits.iter().map(|&(_, at)| at).filter(|&at| can_be(at, now)).min().unwrap_or(0);
+    let children =
+        parents.iter().enumerate().flat_map(|(child, row)| row.iter().map(move |&parent| (parent, narrow(child))));
+    let children = Table::grouped(narrow(commits.len()), children);
+    let mut waiting: Vec<usize> = parents.iter().map(<[u32]>::len).collect();
+    let mut dates = vec![oldest; commits.len()];
+    let mut ready = BinaryHeap::new();
+    let make_ready = |place: u32, dates: &mut [i64], ready: &mut BinaryHeap<_>| {
+        let Some(&(id, at)) = commits.get(wide(place)) else { return };
+        let corrected = if can_be(at, now) {
+            at
+        } else {
+            parents.row(place).iter().filter_map(|&parent| dates.get(wide(parent)).copied()).max().unwrap_or(oldest)
+        };
+        if let Some(date) = dates.get_mut(wide(place)) {
+            *date = corrected;
+        }
+        ready.push(Reverse((corrected, id, place)));
+    };
+    for (place, _) in waiting.iter().enumerate().filter(|(_, parents)| **parents == 0) {
+        make_ready(narrow(place), &mut dates, &mut ready);
+    }
+    let mut order = Vec::with_capacity(commits.len());
+    while let Some(Reverse((at, _, place))) = ready.pop() {
+        order.push((place, at));
+        for &child in children.row(place) {
+            let Some(waits) = waiting.get_mut(wide(child)) else { continue };
+            *waits = waits.saturating_sub(1);
+            if *waits == 0 {
+                make_ready(child, &mut dates, &mut ready);
+            }
+        }
+    }
+    order
+}

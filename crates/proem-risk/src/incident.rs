@@ -1,0 +1,185 @@
+//! What went wrong before: incidents from a file, or the fixes and reverts of the repository itself.
+
+mod date;
+mod read;
+mod records;
+mod terms;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use proem_score::bm25;
+
+use crate::Error;
+use crate::history::{Mends, Past};
+
+/// The most incidents that are searched.
+pub const MOST_INCIDENTS: usize = 50_000;
+
+/// The most bytes of an incident's body that are searched: 8 KiB.
+pub const LONGEST_BODY: usize = 8 * 1024;
+
+/// The most bytes of a title.
+const LONGEST_TITLE: usize = 1024;
+
+/// The most paths of an incident.
+const MOST_PATHS: usize = 200;
+
+/// How many hexadecimal digits of a commit's id name it, as GitHub and most of git's own output do in large
+/// repositories.
+const DIGITS: usize = 12;
+
+/// An incident. Everything in it is from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// Its id: a number of an issue, or the beginning of a commit's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// More about it; may be empty.
+    pub body: String,
+    /// The paths that it names or touched.
+    pub paths: Vec<String>,
+    /// When, in seconds since 1970.
+    pub at: Option<i64>,
+}
+
+/// What was left out of a corpus.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Incidents after the first [`MOST_INCIDENTS`].
+    pub incidents: usize,
+    /// Incidents of which only the beginning is searched: the first [`LONGEST_BODY`] bytes of the body, the
+    /// first 1,024 of the title, the first 200 paths.
+    pub shortened: usize,
+}
+
+/// Incidents that can be searched.
+#[derive(Debug)]
+pub struct Corpus {
+    incidents: Vec<Incident>,
+    index: bm25::Index,
+    cut: Cut,
+}
+
+impl Corpus {
+    /// Reads incidents from a file: JSON Lines or a JSON array of objects with `id`, `title`, `body`,
+    /// `paths`, `date`, an export of GitHub or Jira issues, or CSV with a header.
+    ///
+    /// An incident without an id has its number in the file. Dates are `2024-01-31`,
+    /// `2024-01-31T12:00:00Z` or seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::Unreadable`] with the line, or the number of the incident in an array, and what is
+    /// expected.
+    pub fn read(text: &[u8]) -> Result<Vec<Incident>, Error> {
+        read::read(text)
+    }
+
+    /// The fixes and reverts of a past, newest first, at most `most`.
+    #[must_use]
+    pub fn of_past(past: &Past<'_>, most: usize) -> Vec<Incident> {
+        let history = past.history();
+        let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
+        let incidents = mends.take(most).map(|(index, commit)| {
+            let touches = history.touches(index).iter().take(MOST_PATHS);
+            let mut id = alloc::format!("{}", commit.id);
+            id.truncate(DIGITS);
+            Incident {
+                id,
+                title: history.subject(index).into(),
+                body: String::new(),
+                paths: touches.map(|touch| history.path(touch.path).lossy()).collect(),
+                at: Some(commit.at),
+            }
+        });
+        incidents.collect()
+    }
+
+    /// Makes incidents searchable: BM25 over words with camel and snake case taken apart.
+    ///
+    /// The parameters are k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009); title, body and paths
+    /// weigh the same. [`Self::cut`] says what is too much.
+    #[must_use]
+    pub fn new(mut incidents: Vec<Incident>) -> Self {
+        let mut cut = Cut { incidents: incidents.len().saturating_sub(MOST_INCIDENTS), shortened: 0 };
+        incidents.truncate(MOST_INCIDENTS);
+        let mut builder = bm25::Builder::new(bm25::Parameters::default());
+        for incident in &mut incidents {
+            if shorten(incident) {
+                cut.shortened = cut.shortened.saturating_add(1);
+            }
+            let texts = [&incident.title, &incident.body].into_iter().chain(&incident.paths);
+            builder.add(&terms::counted(texts.map(String::as_str)));
+        }
+        Self { incidents, index: builder.build(), cut }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.incidents.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.incidents.is_empty()
+    }
+
+    /// What was left out.
+    #[must_use]
+    pub const fn cut(&self) -> Cut {
+        self.cut
+    }
+
+    /// The incidents that are most like a text, best first, with their scores; at most `most`. Of equal
+    /// ones the first in the corpus goes first. An incident without a word of the query is not like it.
+    #[must_use]
+    pub fn like(&self, query: &Query<'_>, most: usize) -> Vec<(&Incident, f32)> {
+        let texts = [query.subject].into_iter().chain(query.paths.iter().copied());
+        let texts = texts.chain(query.identifiers.iter().map(String::as_str));
+        // Each term counts once, however often a diff repeats a name.
+        let terms: Vec<(u64, f32)> = terms::counted(texts).into_iter().map(|(term, _)| (term, 1.0)).collect();
+        let scores = self.index.score(&terms);
+        let mut scored: Vec<(&Incident, f32, usize)> =
+            self.incidents.iter().zip(scores).zip(0..).map(|((incident, score), at)| (incident, score, at)).collect();
+        scored.retain(|(_, score, _)| *score > 0.0);
+        let better = |a: &(_, f32, usize), b: &(_, f32, usize)| b.1.total_cmp(&a.1).then(a.2.cmp(&b.2));
+        if most < scored.len() {
+            scored.select_nth_unstable_by(most, better);
+            scored.truncate(most);
+        }
+        scored.sort_unstable_by(better);
+        scored.into_iter().map(|(incident, score, _)| (incident, score)).collect()
+    }
+}
+
+/// Cuts an incident to what is searched; says whether it was too long.
+fn shorten(incident: &mut Incident) -> bool {
+    let shorten = |text: &mut String, longest: usize| {
+        let is_long = text.len() > longest;
+        text.truncate(text.floor_char_boundary(longest));
+        is_long
+    };
+    let title = shorten(&mut incident.title, LONGEST_TITLE);
+    let body = shorten(&mut incident.body, LONGEST_BODY);
+    let paths = incident.paths.len() > MOST_PATHS;
+    incident.paths.truncate(MOST_PATHS);
+    title || body || paths
+}
+
+/// What is looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'q> {
+    /// The first line of a message.
+    pub subject: &'q str,
+    /// Paths.
+    pub paths: &'q [&'q str],
+    /// Names from changed lines.
+    pub identifiers: &'q [String],
+}
+
+#[cfg(test)]
+mod tests;

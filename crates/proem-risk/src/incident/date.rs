@@ -1,0 +1,128 @@
+//! Dates as trackers write them.
+
+/// The seconds since 1970 of `2024-01-31`, `2024-01-31T12:00`, `2024-01-31 12:00:00.5Z` or
+/// `2024-01-31T12:00:00.000+0200` (RFC 3339 and the form of Jira); without an offset it is UTC.
+pub(super) fn seconds(text: &str) -> Option<i64> {
+    let mut rest = text.trim();
+    let year = number(&mut rest, 4)?;
+    let month = number(after(&mut rest, '-')?, 2)?;
+    let day = number(after(&mut rest, '-')?, 2)?;
+    if year == 0 || !(1..=12).contains(&month) || day == 0 || day > days_of(year, month) {
+        return None;
+    }
+    let days = days_before(year, month).checked_add(day)?.checked_sub(719_163)?;
+    let days = days.checked_mul(86_400)?;
+    if rest.is_empty() {
+        return Some(days);
+    }
+    let mut rest = rest.strip_prefix(['T', 't', ' '])?;
+    days.checked_add(time(&mut rest)?)?.checked_sub(offset(rest)?)
+}
+
+/// The seconds since midnight; parts of a second are left out.
+fn time(rest: &mut &str) -> Option<i64> {
+    let hour = number(rest, 2)?;
+    let minute = number(after(rest, ':')?, 2)?;
+    let mut second = 0;
+    if after(rest, ':').is_some() {
+        second = number(rest, 2)?;
+        if after(rest, '.').is_some() {
+            *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
+    }
+    // 60 is a leap second.
+    (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3_600 + minute * 60 + second)
+}
+
+/// The seconds that a zone is ahead of UTC.
+fn offset(mut rest: &str) -> Option<i64> {
+    if matches!(rest, "" | "Z" | "z") {
+        return Some(0);
+    }
+    let sign = if after(&mut rest, '+').is_some() { 1 } else { after(&mut rest, '-').map(|_| -1)? };
+    let hours = number(&mut rest, 2)?;
+    let _colon = after(&mut rest, ':');
+    let minutes = if rest.is_empty() { 0 } else { number(&mut rest, 2)? };
+    (rest.is_empty() && hours < 24 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
+}
+
+/// Takes exactly so many digits.
+fn number(rest: &mut &str, digits: usize) -> Option<i64> {
+    let (taken, after) = rest.split_at_checked(digits)?;
+    *rest = after;
+    taken.bytes().all(|byte| byte.is_ascii_digit()).then(|| taken.parse().ok()).flatten()
+}
+
+/// Takes a character.
+fn after<'r, 't>(rest: &'r mut &'t str, character: char) -> Option<&'r mut &'t str> {
+    *rest = rest.strip_prefix(character)?;
+    Some(rest)
+}
+
+const fn is_leap(year: i64) -> bool {
+    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
+}
+
+const fn days_of(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// The days from the first of January of the year 1 of the Gregorian calendar to a month's first.
+fn days_before(year: i64, month: i64) -> i64 {
+    let years = year - 1;
+    let months: i64 = (1..month).map(|month| days_of(year, month)).sum();
+    years * 365 + years / 4 - years / 100 + years / 400 + months
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<i64>) {
+        assert_eq!(seconds(text), expected, "{text}");
+    }
+
+    #[test]
+    fn dates_times_and_offsets() {
+        check("1970-01-01", Some(0));
+        check("1969-12-31", Some(-86_400));
+        check("2000-03-01", Some(951_868_800));
+        check("2024-02-29T12:30:15Z", Some(1_709_209_815));
+        check("2024-02-29 12:30", Some(1_709_209_800));
+        check("2024-02-29T14:30:15.123+0200", Some(1_709_209_815));
+        check("2024-02-29T09:00:15-03:30", Some(1_709_209_815));
+        check("2024-02-29T12:30:15+00", Some(1_709_209_815));
+        check("2106-02-07T06:28:16Z", Some(4_294_967_296));
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        for text in [
+            "",
+            "2024",
+            "2024-13-01",
+            "2023-02-29",
+            "2024-00-10",
+            "2024-01-00",
+            "0000-01-01",
+            "31.01.2024",
+            "2024-1-3",
+            "2024-01-31T",
+            "2024-01-31T25:00",
+            "2024-01-31T12:00:00+",
+            "2024-01-31T12:00:00Zx",
+            "2024-01-31x",
+            "é024-01-31",
+            "+024-01-31",
+            "2024-01-31T12:00:00+2500",
+        ] {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How risky something is, and the thresholds and rules that say so.
+//!
+//! Thresholds turn a value into a [`Signal`]; the rules of [`crate::assess`] turn signals into a [`Level`].
+
+mod thresholds;
+
+pub use self::thresholds::{Steps, Thresholds};
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metric::{Name, Signal};
+
+/// How risky a change or a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Level {
+    /// Nothing speaks against it.
+    Low,
+    /// Somebody should look.
+    Medium,
+    /// Somebody should look who knows the place.
+    High,
+}
+
+impl Level {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+        }
+    }
+
+    /// The level that a signal stands for; `None` if it stands for none.
+    #[must_use]
+    pub const fn of(signal: Signal) -> Option<Self> {
+        match signal {
+            Signal::Low => Some(Self::Low),
+            Signal::Medium => Some(Self::Medium),
+            Signal::High => Some(Self::High),
+            Signal::Unknown | Signal::None => None,
+        }
+    }
+}
+
+/// Why something has its level, in the order of weight. Each has words of ours through [`Reason::in_words`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Reason {
+    /// The score's percentile.
+    Score {
+        /// In percent.
+        percentile: f64,
+    },
+    /// Two or more HIGH signals make HIGH, one MEDIUM.
+    Tier {
+        /// How many are HIGH.
+        high: u32,
+        /// Which.
+        names: Vec<Name>,
+    },
+    /// A sensitive file is at least MEDIUM.
+    Sensitive {
+        /// Which of the change's files.
+        file: u32,
+    },
+    /// The worst file's level.
+    WorstFile {
+        /// Which of the change's files.
+        file: u32,
+    },
+    /// Nothing could be measured: MEDIUM at least.
+    AllUnknown,
+    /// A model raised it, with cited evidence.
+    Raised {
+        /// The level before.
+        from: Level,
+    },
+}
+
+impl Reason {
+    /// It in our words, without a full stop and without names from outside.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Score { percentile } => {
+                format!("its score is above that of {percentile:.0} % of the repository's sampled commits")
+            }
+            Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
+            Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", listed(names)),
+            Self::Tier { high, names } => format!("{high} signals are HIGH: {}", listed(names)),
+            Self::Sensitive { .. } => "a sensitive file is at least MEDIUM".to_string(),
+            Self::WorstFile { .. } => "its most risky file has this level".to_string(),
+            Self::AllUnknown => "none of its signals could be measured, which counts as MEDIUM at least".to_string(),
+            Self::Raised { from } => format!("a model raised it from {} and cited evidence", from.as_str()),
+        }
+    }
+}
+
+fn listed(names: &[Name]) -> String {
+    let words: Vec<&str> = names.iter().map(|name| name.in_words()).collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_string(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_in_our_words() {
+        let check = |reason: Reason, words: &str| assert_eq!(reason.in_words(), words);
+        check(
+            Reason::Score { percentile: 96.4 },
+            "its score is above that of 96 % of the repository's sampled commits",
+        );
+        check(Reason::Tier { high: 0, names: Vec::new() }, "no signal is HIGH");
+        check(Reason::Tier { high: 1, names: vec![Name::CoChange] }, "one signal is HIGH: co-change");
+        let names = vec![Name::Coupling, Name::CoChange, Name::TestRatio];
+        check(Reason::Tier { high: 3, names }, "3 signals are HIGH: coupling, co-change and test ratio");
+        check(Reason::Raised { from: Level::Medium }, "a model raised it from MEDIUM and cited evidence");
+    }
+}

@@ -1,0 +1,33 @@
+//! How risky a change is: bytes and facts in, metrics, a calibrated score and a level out.
+//!
+//! One change walks through it like this: [`history`] is what git said, read by the caller and put
+//! in order by [`history::Builder`]; [`identity`] says who is who; [`path`] what a file is;
+//! [`change`] is what is assessed, [`tree`] the files around it with their import [`graph`],
+//! [`incident`] what went wrong before, [`coverage`] what tests reach. [`metrics`] turns these into
+//! [`metric::Metric`]s, [`score`] into one probability, and [`assess`](fn@assess::assess) into a
+//! [`level::Level`] with its reasons.
+//!
+//! Invariants: no git, file, clock or model in here; the same facts give the same bits; what is not
+//! known is [`metric::Signal::Unknown`] with a reason, never zero and never low; names, messages and
+//! persons stay apart from our own words in every sentence ([`metric::Sentence`]).
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+pub mod assess;
+pub mod change;
+pub mod coverage;
+pub mod error;
+pub mod graph;
+pub mod history;
+pub mod identity;
+pub mod incident;
+pub mod level;
+pub mod metric;
+pub mod metrics;
+pub mod path;
+pub mod sample;
+pub mod score;
+pub mod tree;
+
+pub use error::{Error, ErrorKind};

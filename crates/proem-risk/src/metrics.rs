@@ -1,0 +1,113 @@
+//! The metrics, one file each.
+//!
+//! Every metric counts over the past strictly before the change, in the window of [`Facts::window_days`]
+//! where it has one, and leaves out merges, commits of programs, ignored commits and, where files are
+//! counted together, commits of more than [`WIDE`] files. What can't be measured is unknown, with the
+//! reason as its evidence.
+
+mod co_change;
+mod contributors;
+mod coupling;
+mod incidents;
+pub mod kamei;
+mod ownership;
+mod prior;
+mod survey;
+mod test_ratio;
+mod words;
+
+pub(crate) use self::co_change::{CoChange, imported, missing};
+pub(crate) use self::survey::Survey;
+
+use crate::change::{Change, FileKind};
+use crate::coverage::Coverage;
+use crate::history::Past;
+use crate::incident::Corpus;
+use crate::level::Thresholds;
+use crate::metric::{Metric, Name};
+use crate::path::Role;
+use crate::sample::Sample;
+use crate::tree::Tree;
+
+/// The most files of a commit that still says which files belong together; wider ones are sweeps.
+/// 30 as in Zimmermann et al., *Mining Version Histories to Guide Software Changes*, 2005.
+pub const WIDE: usize = 30;
+
+/// The usual window, in days.
+pub const WINDOW_DAYS: u32 = 365;
+
+/// What counts as recent, in days: a quarter.
+pub const RECENT_DAYS: u32 = 90;
+
+/// The most details of a metric.
+const DETAILS: usize = 20;
+
+/// What metrics are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'f> {
+    /// What is assessed.
+    pub change: &'f Change,
+    /// What happened before it.
+    pub past: &'f Past<'f>,
+    /// The files with the change in them; `None` if they could not be read.
+    pub tree: Option<&'f Tree>,
+    /// A report of measured coverage.
+    pub coverage: Option<&'f Coverage>,
+    /// What went wrong before.
+    pub incidents: &'f Corpus,
+    /// What the change is compared with.
+    pub sample: &'f Sample,
+    /// Where signals begin.
+    pub thresholds: &'f Thresholds,
+    /// How far co-change and ownership look back, in days: [`WINDOW_DAYS`] unless somebody wants another.
+    pub window_days: u32,
+}
+
+/// Measures one metric of a file of the change, by its place in [`Change::files`]; `None` for a metric
+/// that files of its kind don't have, or a place that there is not.
+#[must_use]
+pub fn measure(facts: &Facts<'_>, file: u32, name: Name) -> Option<Metric> {
+    Survey::new(*facts).measure(file, name)
+}
+
+/// Whether a file of the change decides about its level: code and configuration do, tests don't, nor does
+/// what a program or somebody else made.
+#[must_use]
+pub(crate) const fn counts(role: Role) -> bool {
+    matches!(role, Role::Code | Role::Configuration)
+}
+
+/// Counts with what a file of the change changed together.
+pub(crate) fn co_change_of(survey: &Survey<'_>, file: u32) -> CoChange {
+    co_change::of(survey, file)
+}
+
+impl Survey<'_> {
+    /// Measures one metric of a file of the change.
+    fn measure(&self, file: u32, name: Name) -> Option<Metric> {
+        self.measure_with(file, name, &co_change_of(self, file))
+    }
+
+    /// Measures one metric of a file of the change, whose co-change was counted before.
+    pub(crate) fn measure_with(&self, file: u32, name: Name, co_change: &CoChange) -> Option<Metric> {
+        let changed = self.file(file)?;
+        let role = changed.class.role;
+        let has_history = counts(role) || role == Role::Test;
+        let has_code = changed.kind == FileKind::Regular && role == Role::Code;
+        match name {
+            Name::Coupling if has_code => Some(coupling::coupling(self, file)),
+            Name::TransitiveCoupling if has_code => Some(coupling::transitive(self, file)),
+            Name::CallSites if has_code => Some(coupling::call_sites(self, file)),
+            Name::TestRatio if has_code => test_ratio::test_ratio(self, file, co_change),
+            Name::CoChange if has_history => Some(co_change::metric(self, file, co_change)),
+            Name::CoChangeGap if has_history => Some(co_change::gap(self, co_change)),
+            Name::OwnershipChurn if counts(role) => Some(ownership::churn(self, file)),
+            Name::IncidentSimilarity if counts(role) => Some(incidents::similarity(self, file)),
+            Name::PriorFixes | Name::PriorReverts if has_history => Some(prior::mended(self, file, name)),
+            Name::MinorContributors | Name::OwnerShare | Name::RecentCommits if has_history => {
+                Some(contributors::contributors(self, file, name))
+            }
+            _ => None,
+        }
+    }
+}

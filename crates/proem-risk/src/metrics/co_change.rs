@@ -1,0 +1,281 @@
+//! Co-change: which files usually change together, and which of them are missing from a change.
+//!
+//! In the window, n(a) counts commits that touch file a (those of a alone among them) and n(a, b) those that
+//! touch both. The confidence is n(a, b) / n(a), Jaccard's index n(a, b) / (n(a) + n(b) − n(a, b)), the
+//! degree 2 n(a, b) / (n(a) + n(b)). Pairs are counted only for files that are asked for, never for all.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::words::{commits, files, narrow, period};
+use super::{DETAILS, RECENT_DAYS, Survey, WIDE, counts};
+use crate::history::{FileId, PathId};
+use crate::metric::{Excluded, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
+use crate::path::Role;
+
+/// The fewest commits of a file for a share.
+const FEWEST: u32 = 5;
+
+/// The fewest commits together for a partner.
+const TOGETHER: u32 = 3;
+
+/// From this lower bound on, a partner is a usual one.
+pub(crate) const USUAL: f64 = 0.3;
+
+/// How many files are looked at for the place among the files of the repository.
+const SAMPLED: u32 = 200;
+
+/// A file that changed together with another.
+#[derive(Debug, Clone)]
+pub(crate) struct Partnership {
+    pub(crate) file: FileId,
+    pub(crate) path: PathId,
+    /// Its place in the tree.
+    pub(crate) tree: Option<u32>,
+    /// What it is for; `None` without a tree.
+    pub(crate) role: Option<Role>,
+    /// n(a, b) of n(a).
+    pub(crate) together: Fraction,
+    /// The lower bound of the share.
+    pub(crate) low: f64,
+}
+
+/// How a file changed together with others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CoChange {
+    /// The file; `None` if it has no history.
+    file: Option<FileId>,
+    /// n(a).
+    commits: u32,
+    /// Commits that touched too many files.
+    wide: u32,
+    /// Files with n(a, b) of 3 or more that are still there, most usual first.
+    pub(crate) partners: Vec<Partnership>,
+}
+
+impl Partnership {
+    /// Whether it counts for the level: tests, generated files and the like don't.
+    fn counts(&self) -> bool {
+        self.role.is_none_or(counts)
+    }
+
+    /// Whether somebody would miss it in a change: a usual one that a person writes.
+    fn is_missed(&self, survey: &Survey<'_>) -> bool {
+        let is_written = self.role.is_none_or(|role| counts(role) || role == Role::Test);
+        is_written && self.low >= USUAL && !survey.changed().contains(&self.file)
+    }
+}
+
+/// Counts with what a file of the change changed together.
+pub(crate) fn of(survey: &Survey<'_>, file: u32) -> CoChange {
+    survey.history_of(file).map_or_else(CoChange::default, |file| count(survey, file))
+}
+
+fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
+    let (past, tree) = (survey.facts().past, survey.facts().tree);
+    let mut co_change = CoChange { file: Some(file), ..CoChange::default() };
+    let mut together: BTreeMap<FileId, u32> = BTreeMap::new();
+    for (index, _) in survey.within(file, survey.facts().window_days) {
+        let touches = past.history().touches(index);
+        if touches.len() > WIDE {
+            co_change.wide = co_change.wide.saturating_add(1);
+            continue;
+        }
+        co_change.commits = co_change.commits.saturating_add(1);
+        for touch in touches.iter().filter(|touch| touch.file != file) {
+            let count = together.entry(touch.file).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    if co_change.commits < FEWEST {
+        return co_change;
+    }
+    let enough = together.into_iter().filter(|(_, count)| *count >= TOGETHER);
+    let partners = enough.filter_map(|(partner, count)| {
+        // A commit may touch a file twice, as a swap of names does.
+        let count = count.min(co_change.commits);
+        let together = Fraction { numerator: u64::from(count), denominator: u64::from(co_change.commits) };
+        let path = survey.path_of(partner)?;
+        let place = tree.map(|tree| tree.find(past.history().path(path)));
+        if place == Some(None) {
+            // It is gone in the change itself, or is no file.
+            return None;
+        }
+        let tree = place.flatten();
+        let role = tree.and_then(|index| survey.class(index)).map(|class| class.role);
+        Some(Partnership { file: partner, path, tree, role, together, low: together.between()?.low })
+    });
+    co_change.partners = partners.collect();
+    co_change.partners.sort_by(|one, other| other.low.total_cmp(&one.low).then_with(|| one.file.cmp(&other.file)));
+    co_change
+}
+
+/// The metric of a file of the change.
+pub(super) fn metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Metric {
+    let unknown = |because: String| Metric::unknown(Name::CoChange, Sentence::ours(because));
+    let window = survey.facts().window_days;
+    let mut metric = match (survey.reach(), co_change.file) {
+        (_, None) => unknown("the file has no history yet, so nothing changes with it usually".to_string()),
+        (Some(reach), _) if reach < window => {
+            unknown(format!("the history goes back {reach} days only, {window} are needed"))
+        }
+        _ if co_change.commits < FEWEST => unknown(too_few(co_change, window)),
+        (_, Some(own)) => known(survey, (file, own), co_change),
+    };
+    metric.excluded = excluded(survey, file, co_change);
+    metric
+}
+
+fn too_few(co_change: &CoChange, window: u32) -> String {
+    let touched = commits(co_change.commits);
+    format!("{touched} of at most {WIDE} files touched it in {}, {FEWEST} are needed", period(window))
+}
+
+/// `file` is given by its place in the change and in the history.
+fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) -> Metric {
+    let (window, history) = (period(survey.facts().window_days), survey.facts().past.history());
+    let Some(most) = co_change.partners.iter().find(|partner| partner.counts()) else {
+        let of = Fraction { numerator: 0, denominator: u64::from(co_change.commits) };
+        let evidence = format!(
+            "no other file changed with it in {TOGETHER} or more of its {} in {window}",
+            commits(co_change.commits)
+        );
+        return Metric {
+            of: Some(of),
+            signal: Signal::Low,
+            evidence: Sentence::ours(evidence),
+            rank: Rank::among(survey.usual(), 0.0),
+            ..Metric::of(Name::CoChange, 0.0)
+        };
+    };
+    let share = most.together.share().unwrap_or_default();
+    let recent = recently(survey, own, most.file);
+    let evidence = Sentence::default().then(Piece::Path(history.path(most.path).lossy())).and(format!(
+        " changed in {} of the {} that touched this file in {window} ({share:.2}, at least {:.2}); in the last {RECENT_DAYS} days in {} of {}",
+        most.together.numerator,
+        commits(co_change.commits),
+        most.low,
+        recent.numerator,
+        recent.denominator,
+    ));
+    Metric {
+        of: Some(most.together),
+        between: most.together.between(),
+        rank: Rank::among(survey.usual(), most.low),
+        signal: survey.facts().thresholds.signal(Name::CoChange, most.low),
+        evidence,
+        details: co_change.partners.iter().take(DETAILS).map(|partner| detail(survey, file, partner)).collect(),
+        ..Metric::of(Name::CoChange, share)
+    }
+}
+
+/// n(a, b) of n(a) in the last 90 days.
+fn recently(survey: &Survey<'_>, file: FileId, partner: FileId) -> Fraction {
+    let history = survey.facts().past.history();
+    let mut recent = Fraction { numerator: 0, denominator: 0 };
+    for (index, _) in survey.within(file, RECENT_DAYS) {
+        let touches = history.touches(index);
+        if touches.len() <= WIDE {
+            let is_there = touches.iter().any(|touch| touch.file == partner);
+            recent.numerator = recent.numerator.saturating_add(u64::from(is_there));
+            recent.denominator = recent.denominator.saturating_add(1);
+        }
+    }
+    recent
+}
+
+fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
+    let history = survey.facts().past.history();
+    let narrow_enough = survey
+        .within(partner.file, survey.facts().window_days)
+        .filter(|(index, _)| history.touches(*index).len() <= WIDE);
+    let theirs = u64::from(narrow(narrow_enough.count()));
+    let Fraction { numerator: both, denominator: own } = partner.together;
+    let all = own.saturating_add(theirs);
+    let index = |part: u64, whole: u64| Fraction { numerator: part, denominator: whole }.share().unwrap_or_default();
+    let jaccard = index(both, all.saturating_sub(both));
+    let degree = index(both.saturating_mul(2), all);
+    let path = Piece::Path(history.path(partner.path).lossy());
+    let sentence =
+        Sentence::default().then(path).and(format!(": {both} of {own}, Jaccard {jaccard:.2}, degree {degree:.2}"));
+    match imported(survey, file, partner) {
+        Some(true) => sentence.and(", explained by an import"),
+        Some(false) => sentence.and(", no import between them"),
+        None => sentence,
+    }
+}
+
+/// Whether an import explains a partnership; `None` if that is unknown.
+pub(crate) fn imported(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Option<bool> {
+    use crate::tree::Imports;
+    let tree = survey.facts().tree?;
+    let own = survey.tree_index(file)?;
+    let other = partner.tree?;
+    if tree.graph.imports_between(own, other) {
+        return Some(true);
+    }
+    let is_read = |index: u32| {
+        let file = usize::try_from(index).ok().and_then(|index| tree.files.get(index));
+        file.is_some_and(|file| matches!(file.imports, Imports::Read { .. } | Imports::None))
+    };
+    (is_read(own) && is_read(other)).then_some(false)
+}
+
+/// How many usual partners are missing from the change.
+pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
+    let missing: Vec<&Partnership> = missing(survey, co_change).collect();
+    if co_change.commits < FEWEST {
+        let because = too_few(co_change, survey.facts().window_days);
+        return Metric::unknown(Name::CoChangeGap, Sentence::ours(because));
+    }
+    let number = narrow(missing.len());
+    let history = survey.facts().past.history();
+    let detail = |partner: &&Partnership| {
+        let Fraction { numerator, denominator } = partner.together;
+        let path = Piece::Path(history.path(partner.path).lossy());
+        Sentence::default().then(path).and(format!(": {numerator} of {denominator}"))
+    };
+    Metric {
+        evidence: Sentence::ours(format!(
+            "{} that usually changed with it {} not in this change",
+            files(number),
+            if number == 1 { "is" } else { "are" }
+        )),
+        details: missing.iter().take(DETAILS).map(detail).collect(),
+        ..Metric::of(Name::CoChangeGap, f64::from(number))
+    }
+}
+
+/// The usual partners of a file that are missing from the change, most usual first.
+pub(crate) fn missing<'c>(survey: &Survey<'_>, co_change: &'c CoChange) -> impl Iterator<Item = &'c Partnership> {
+    co_change.partners.iter().filter(|partner| partner.is_missed(survey))
+}
+
+fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Excluded> {
+    let mut excluded = survey.left_out();
+    let not_counted = co_change.partners.iter().filter(|partner| !partner.counts()).count();
+    let own = [
+        (format!("commits of more than {WIDE} files"), co_change.wide),
+        ("partners that are tests, documentation, generated or vendored".to_string(), narrow(not_counted)),
+    ];
+    let some = own.into_iter().filter(|(_, count)| *count > 0 && survey.file(file).is_some());
+    excluded.extend(some.map(|(what, count)| Excluded { what, count: u64::from(count) }));
+    excluded
+}
+
+/// The greatest lower bound among the counting partners of some files that have enough commits, ascending.
+/// The files are spread evenly over all that the history knows.
+pub(super) fn usual(survey: &Survey<'_>) -> Vec<f64> {
+    let files = survey.facts().past.history().files();
+    let step = usize::try_from(files.div_ceil(SAMPLED).max(1)).unwrap_or(usize::MAX);
+    let looked_at = (0..files).step_by(step).map(|file| count(survey, FileId(file)));
+    let bound = |co_change: &CoChange| {
+        co_change.partners.iter().find(|partner| partner.counts()).map_or(0.0, |partner| partner.low)
+    };
+    let mut bounds: Vec<f64> =
+        looked_at.filter(|co_change| co_change.commits >= FEWEST).map(|co_change| bound(&co_change)).collect();
+    bounds.sort_by(f64::total_cmp);
+    bounds
+}

@@ -1,0 +1,146 @@
+//! Incident similarity: how like a past incident the change of a file is.
+//!
+//! The incidents are ranked by BM25 for the change's subject, the file's path and the names in changed
+//! lines. Scores of different collections and queries can't be compared, so the best score is given as a
+//! percentile of an **empirical null**: the best scores of up to 200 past commits of the repository, each
+//! asked with its own subject, one of its paths and, in place of changed names, as many names of files that
+//! other past commits touched. Nothing is matched with itself: a past commit not with the incident made
+//! from it or from its revert, the change not with what happened after it.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::words::{count, narrow};
+use super::{DETAILS, Survey};
+use crate::history::{CommitIndex, ObjectId};
+use crate::incident::{Incident, Query};
+use crate::metric::{Metric, Name, Piece, Rank, Sentence};
+use crate::sample::draw;
+
+/// The most past commits that are asked about.
+const COMMITS: usize = 200;
+
+/// What the draw begins with: any number, the same in every run.
+const SEED: u64 = 0x696e_6369_6465_6e74;
+
+/// How many matches are looked at to find one that isn't the commit itself.
+const MATCHES: usize = 24;
+
+/// The fewest digits that name a commit.
+const DIGITS: usize = 7;
+
+/// The best scores of past commits, ascending.
+#[derive(Debug, Default)]
+pub(super) struct Null {
+    scores: Vec<f32>,
+}
+
+impl Null {
+    /// Asks about past commits as about the change: with a subject if it has one, and with as many names.
+    pub(super) fn of(survey: &Survey<'_>) -> Self {
+        let (past, change) = (survey.facts().past, survey.facts().change);
+        let drawn = draw(past, SEED, COMMITS);
+        let names: Vec<String> = drawn.iter().flat_map(|index| names(survey, *index)).collect();
+        let step = change.identifiers.len();
+        let score = |(at, index): (usize, &CommitIndex)| {
+            let touches = past.history().touches(*index);
+            let touch = touches.get(at.checked_rem(touches.len())?)?;
+            let path = past.history().path(touch.path).lossy();
+            let subject = past.history().subject(*index);
+            let start = at.saturating_mul(step).checked_rem(names.len()).unwrap_or_default();
+            let identifiers: Vec<String> = names.iter().cycle().skip(start).take(step).cloned().collect();
+            let query = Query {
+                subject: if change.subject.is_empty() { "" } else { subject },
+                paths: &[&path],
+                identifiers: &identifiers,
+            };
+            let id = past.history().commit(*index)?.id;
+            let matches = survey.facts().incidents.like(&query, MATCHES);
+            let mut others = matches.iter().filter(|(incident, _)| !is_of(incident, &id, subject));
+            Some(others.next().map_or(0.0, |(_, score)| *score))
+        };
+        let mut scores: Vec<f32> = drawn.iter().enumerate().filter_map(score).collect();
+        scores.sort_by(f32::total_cmp);
+        Self { scores }
+    }
+}
+
+/// The names of the files that a commit touched, without their extensions.
+fn names(survey: &Survey<'_>, index: CommitIndex) -> Vec<String> {
+    let history = survey.facts().past.history();
+    let name = |path: &crate::path::RepoPath| {
+        let name = path.name().split(|byte| *byte == b'.').find(|part| !part.is_empty()).unwrap_or_default();
+        String::from_utf8_lossy(name).into_owned()
+    };
+    history.touches(index).iter().take(super::WIDE).map(|touch| name(history.path(touch.path))).collect()
+}
+
+/// Whether an incident is made from a commit, or quotes its subject as a revert does.
+fn is_of(incident: &Incident, id: &ObjectId, subject: &str) -> bool {
+    is_named(incident, id) || (!subject.is_empty() && incident.title.contains(subject))
+}
+
+fn is_named(incident: &Incident, id: &ObjectId) -> bool {
+    incident.id.len() >= DIGITS && id.to_string().starts_with(&incident.id)
+}
+
+/// The metric of a file of the change.
+pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
+    let unknown = |because: String| Metric::unknown(Name::IncidentSimilarity, Sentence::ours(because));
+    let (change, thresholds) = (survey.facts().change, survey.facts().thresholds);
+    if survey.facts().incidents.is_empty() {
+        return unknown("no incident is known to compare with".to_string());
+    }
+    let scores = &survey.null().scores;
+    if narrow(scores.len()) < thresholds.sample {
+        let past = count(narrow(scores.len()), "past commit", "past commits");
+        return unknown(format!("{past} can be compared with, {} are needed", thresholds.sample));
+    }
+    let Some(changed) = survey.file(file) else { return unknown("the file is not part of the change".to_string()) };
+    let path = changed.path.lossy();
+    let query = Query { subject: &change.subject, paths: &[&path], identifiers: &change.identifiers };
+    let mut matches = survey.facts().incidents.like(&query, MATCHES);
+    matches.retain(|(incident, _)| {
+        let is_past = incident.at.is_none_or(|at| at <= survey.at());
+        is_past && change.id.is_none_or(|id| !is_named(incident, &id))
+    });
+    let Some((best, score)) = matches.first() else {
+        return Metric {
+            rank: Rank::among(scores, 0.0),
+            signal: thresholds.signal(Name::IncidentSimilarity, 0.0),
+            evidence: Sentence::ours("no incident has a word in common with it"),
+            ..Metric::of(Name::IncidentSimilarity, 0.0)
+        };
+    };
+    let Some(rank) = Rank::among(scores, *score) else { return unknown("no past commit is known".to_string()) };
+    Metric {
+        rank: Some(rank),
+        signal: thresholds.signal(Name::IncidentSimilarity, rank.percentile),
+        evidence: sentence(survey, best, rank),
+        details: matches.iter().take(DETAILS).map(|(incident, score)| detail(survey, incident, *score)).collect(),
+        ..Metric::of(Name::IncidentSimilarity, rank.percentile)
+    }
+}
+
+fn sentence(survey: &Survey<'_>, incident: &Incident, rank: Rank) -> Sentence {
+    let compared = format!(
+        ": nearer than {:.0} % of {} are to any",
+        rank.percentile,
+        count(rank.among, "past commit", "past commits")
+    );
+    Sentence::ours("the nearest incident is ").then(name(incident)).and(ago(survey, incident)).and(compared)
+}
+
+fn detail(survey: &Survey<'_>, incident: &Incident, score: f32) -> Sentence {
+    Sentence::default().then(name(incident)).and(format!(": BM25 {score:.1}{}", ago(survey, incident)))
+}
+
+fn name(incident: &Incident) -> Piece {
+    Piece::Message(format!("{} {}", incident.id, incident.title))
+}
+
+fn ago(survey: &Survey<'_>, incident: &Incident) -> String {
+    let days = incident.at.map(|at| survey.days_since(at));
+    days.map_or_else(String::new, |days| format!(", {} before", count(days, "day", "days")))
+}

@@ -1,0 +1,295 @@
+//! The fourteen metrics of a change of Kamei et al., *A Large-Scale Empirical Study of Just-in-Time Quality
+//! Assurance*, 2013, as the learned score wants them.
+//!
+//! The score was trained on the data of Zeng et al., *Deep Just-in-Time Defect Prediction: How Far Are We?*,
+//! 2021, whose extraction departs from the paper in some definitions. What is computed here follows the data,
+//! so that numbers mean the same when the score is used. For a change of files f with lines aₖ added and dₖ
+//! removed in file k, made by an author at a time, over counted commits strictly before it:
+//!
+//! | metric | definition |
+//! |---|---|
+//! | NS, ND, NF | distinct first folders, distinct folders, files |
+//! | entropy | −Σ pₖ log₂ pₖ with pₖ = (aₖ + dₖ) / Σ (aⱼ + dⱼ), over log₂ NF; 0 for one file |
+//! | LA, LD | Σ aₖ, Σ dₖ |
+//! | LT | Σ lines of the files before |
+//! | FIX | the message says that it fixes or reverts something |
+//! | NDEV | distinct authors of earlier commits of the files, and the author |
+//! | AGE | mean over the files of the days since the last commit; 0 for a new file |
+//! | NUC | Σ over the files of (earlier commits + 1) |
+//! | EXP | the author's earlier changes, each counted once for each file, and those of this change |
+//! | REXP | Σ over the same of 1 / (age in days + 1) |
+//! | SEXP | distinct files in the touched first folders that the author ever changed, and those of this change |
+//!
+//! Files that are documentation, generated, vendored, lock files or assets count nowhere, here and in the
+//! sample. A binary file counts as a file without lines. Where the history doesn't go back to its beginning,
+//! NDEV, AGE, NUC, EXP, REXP and SEXP are unknown; where blobs are missing, lines are.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::survey::time_of;
+use crate::change::{Change, ChangedFile, FileKind, Lines};
+use crate::history::{CommitIndex, FileId, History, Mends, Past, PersonId};
+use crate::path::{RepoPath, Role};
+use crate::sample::{Drawn, Sample, Sampled};
+use crate::score::Features;
+
+mod metrics;
+
+pub(crate) use self::metrics::metrics;
+
+/// A file of a change, as far as these metrics want to know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Touched<'t> {
+    /// Its path before the change.
+    pub path: &'t RepoPath,
+    /// Lines added and removed; `None` for binary files and missing blobs.
+    pub lines: Option<Lines>,
+    /// Lines before; `None` if unknown.
+    pub before: Option<u32>,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// Somebody who made earlier ones.
+    Known(PersonId),
+    /// Somebody who never made one.
+    New,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What the metrics of a change are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Made<'m> {
+    /// The files that count.
+    pub files: &'m [Touched<'m>],
+    /// Who made it.
+    pub author: Author,
+    /// When, in seconds since 1970.
+    pub at: i64,
+    /// Whether its message says that it mends something; `None` without a message.
+    pub fix: Option<bool>,
+}
+
+/// Whether a file with this role counts in these metrics.
+#[must_use]
+pub const fn counts(role: Role) -> bool {
+    matches!(role, Role::Code | Role::Test | Role::Configuration)
+}
+
+/// The metrics of a change that stands on `past`. Without files that count nothing is known.
+#[must_use]
+pub fn features(past: &Past<'_>, made: &Made<'_>) -> Features {
+    let mut experience = Experience::default();
+    if let Author::Known(person) = made.author {
+        let commits = past.history().by(person).iter().filter(|commit| past.contains(**commit));
+        commits.for_each(|commit| experience.add(past.history(), *commit));
+    }
+    with_experience(past, made, &experience)
+}
+
+/// The metrics of the files of `change` that count.
+#[must_use]
+pub fn of_change(past: &Past<'_>, change: &Change) -> Features {
+    let files: Vec<Touched<'_>> = change.files.iter().filter(|file| counts(file.class.role)).map(touched).collect();
+    let author = change
+        .author
+        .as_ref()
+        .map_or(Author::Unknown, |person| past.history().person_with(&person.mail).map_or(Author::New, Author::Known));
+    // What a range of commits says is not one message.
+    let id = change.id.filter(|_| change.commits == 1);
+    let commit = id.and_then(|id| past.history().find(&id)).and_then(|index| past.history().commit(index));
+    let fix = commit.map(|commit| commit.mends != Mends::Nothing);
+    features(past, &Made { files: &files, author, at: time_of(past, change), fix })
+}
+
+fn touched(file: &ChangedFile) -> Touched<'_> {
+    let is_file = file.kind == FileKind::Regular;
+    Touched {
+        path: file.base_path(),
+        lines: if is_file { file.lines } else { Some(Lines::default()) },
+        before: if is_file { file.lines_before } else { Some(0) },
+    }
+}
+
+/// The sample of drawn commits with the metrics that they had when they were made, each against what stood
+/// before it. `of` is how many they were drawn from; `is_counted` says which paths count, by their roles as in
+/// [`counts`]. A commit that the history doesn't know, and one without a file that counts, is left out.
+#[must_use]
+pub fn sample(history: &History, drawn: &[Drawn], of: u32, is_counted: &dyn Fn(&RepoPath) -> bool) -> Sample {
+    let known = drawn.iter().filter_map(|drawn| {
+        let index = history.find(&drawn.id)?;
+        Some((history.commit(index)?.author, index, drawn))
+    });
+    let mut known: Vec<(PersonId, CommitIndex, &Drawn)> = known.collect();
+    known.sort_by_key(|(author, index, _)| (*author, *index));
+    let mut sampled: Vec<(CommitIndex, Sampled)> = Vec::new();
+    for of_one in known.chunk_by(|(one, ..), (other, ..)| one == other) {
+        // One walk over an author's commits serves all that were drawn of them.
+        let mut experience = Experience::default();
+        let mut commits = of_one.first().map_or(&[][..], |(author, ..)| history.by(*author)).iter().peekable();
+        for (author, index, drawn) in of_one {
+            while let Some(earlier) = commits.next_if(|commit| **commit < *index) {
+                experience.add(history, *earlier);
+            }
+            if let Some(features) = at_its_time(history, (*author, *index), drawn, &experience, is_counted) {
+                sampled.push((*index, Sampled { features }));
+            }
+        }
+    }
+    sampled.sort_by_key(|(index, _)| *index);
+    Sample { commits: sampled.into_iter().map(|(_, sampled)| sampled).collect(), of }
+}
+
+fn at_its_time(
+    history: &History,
+    (author, index): (PersonId, CommitIndex),
+    drawn: &Drawn,
+    experience: &Experience<'_>,
+    is_counted: &dyn Fn(&RepoPath) -> bool,
+) -> Option<Features> {
+    let commit = history.commit(index)?;
+    let files = drawn.files.iter().filter(|file| is_counted(&file.path));
+    let files: Vec<Touched<'_>> =
+        files.map(|file| Touched { path: &file.path, lines: file.lines, before: file.before }).collect();
+    let fix = Some(commit.mends != Mends::Nothing);
+    let made = Made { files: &files, author: Author::Known(author), at: commit.at, fix };
+    (!files.is_empty()).then(|| with_experience(&history.before(index), &made, experience))
+}
+
+/// What an author did before.
+#[derive(Debug, Default)]
+struct Experience<'h> {
+    /// When, and how many files.
+    changes: Vec<(i64, u32)>,
+    /// Which files, by first folder.
+    files: BTreeMap<&'h [u8], BTreeSet<FileId>>,
+}
+
+impl<'h> Experience<'h> {
+    fn add(&mut self, history: &'h History, commit: CommitIndex) {
+        let touches = history.touches(commit);
+        let Some(at) = history.commit(commit).filter(|_| !touches.is_empty()).map(|commit| commit.at) else { return };
+        self.changes.push((at, u32::try_from(touches.len()).unwrap_or(u32::MAX)));
+        for touch in touches {
+            self.files.entry(history.path(touch.path).subsystem()).or_default().insert(touch.file);
+        }
+    }
+}
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// Days between two times, with fractions; 0 if the first is not earlier.
+fn days(from: i64, to: i64) -> f64 {
+    f64::from(u32::try_from(to.saturating_sub(from).max(0)).unwrap_or(u32::MAX)) / DAY
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// Whether a history goes back to its beginning.
+pub(super) fn is_whole(past: &Past<'_>) -> bool {
+    let missing = past.history().missing();
+    !missing.shallow && !missing.capped && missing.since.is_none()
+}
+
+fn with_experience(past: &Past<'_>, made: &Made<'_>, experience: &Experience<'_>) -> Features {
+    if made.files.is_empty() {
+        return Features::default();
+    }
+    let paths = || made.files.iter().map(|file| file.path);
+    let subsystems: BTreeSet<&[u8]> = paths().map(RepoPath::subsystem).collect();
+    let size = Features {
+        ns: Some(number(subsystems.len())),
+        nd: Some(number(paths().map(RepoPath::folder).collect::<BTreeSet<_>>().len())),
+        nf: Some(number(made.files.len())),
+        fix: made.fix,
+        ..lines(past, made)
+    };
+    if !is_whole(past) {
+        return size;
+    }
+    let files: Vec<Option<FileId>> = paths().map(|path| past.file(path)).collect();
+    let history = of_files(past, made, &files);
+    if made.author == Author::Unknown {
+        return Features { ndev: history.ndev, age: history.age, nuc: history.nuc, ..size };
+    }
+    let own = number(made.files.len());
+    let earlier = || experience.changes.iter().map(|(at, files)| (*at, f64::from(*files)));
+    let seen = subsystems.iter().filter_map(|subsystem| experience.files.get(subsystem));
+    let here = made.files.iter().zip(&files).filter(|(touched, file)| {
+        let seen = experience.files.get(touched.path.subsystem());
+        !file.is_some_and(|file| seen.is_some_and(|seen| seen.contains(&file)))
+    });
+    Features {
+        ndev: history.ndev,
+        age: history.age,
+        nuc: history.nuc,
+        exp: Some(own + earlier().map(|(_, files)| files).sum::<f64>()),
+        rexp: Some(own + earlier().map(|(at, files)| files / (days(at, made.at) + 1.0)).sum::<f64>()),
+        sexp: Some(number(here.count()) + seen.map(|files| number(files.len())).sum::<f64>()),
+        ..size
+    }
+}
+
+/// LA, LD, LT and entropy. A file without lines is a binary one, unless blobs are missing: then nobody knows.
+fn lines(past: &Past<'_>, made: &Made<'_>) -> Features {
+    let is_partial = past.history().missing().partial;
+    let of = |file: &Touched<'_>| file.lines.or_else(|| (!is_partial).then(Lines::default));
+    let Some(lines) = made.files.iter().map(of).collect::<Option<Vec<Lines>>>() else {
+        return Features::default();
+    };
+    let before = |file: &Touched<'_>| if file.lines.is_none() { Some(0) } else { file.before };
+    let before = made.files.iter().map(before).collect::<Option<Vec<u32>>>();
+    let changed: Vec<f64> = lines.iter().map(|lines| f64::from(lines.added) + f64::from(lines.removed)).collect();
+    Features {
+        entropy: Some(entropy(&changed)),
+        la: Some(lines.iter().map(|lines| f64::from(lines.added)).sum()),
+        ld: Some(lines.iter().map(|lines| f64::from(lines.removed)).sum()),
+        lt: before.map(|before| before.into_iter().map(f64::from).sum()),
+        ..Features::default()
+    }
+}
+
+/// The entropy of the shares over its maximum, 0 to 1; 0 for one file, and where no line changed.
+fn entropy(changed: &[f64]) -> f64 {
+    let total: f64 = changed.iter().sum();
+    if changed.len() < 2 || total <= 0.0 {
+        return 0.0;
+    }
+    let bits = changed.iter().filter(|lines| **lines > 0.0).map(|lines| {
+        let share = lines / total;
+        -share * libm::log2(share)
+    });
+    (bits.sum::<f64>() / libm::log2(number(changed.len()))).clamp(0.0, 1.0)
+}
+
+/// NDEV, AGE and NUC.
+fn of_files(past: &Past<'_>, made: &Made<'_>, files: &[Option<FileId>]) -> Features {
+    let mut persons: BTreeSet<PersonId> = BTreeSet::new();
+    let (mut age, mut changes) = (0.0, 0.0);
+    for file in files {
+        changes += 1.0;
+        let mut newest: Option<i64> = None;
+        for (_, commit) in file.iter().flat_map(|file| past.touching(*file)) {
+            persons.insert(commit.author);
+            changes += 1.0;
+            newest = newest.max(Some(commit.at));
+        }
+        age += newest.map_or(0.0, |at| days(at, made.at));
+    }
+    if let Author::Known(author) = made.author {
+        persons.insert(author);
+    }
+    let unnamed = f64::from(u8::from(!matches!(made.author, Author::Known(_))));
+    Features {
+        ndev: Some(number(persons.len()) + unnamed),
+        age: Some(age / number(files.len())),
+        nuc: Some(changes),
+        ..Features::default()
+    }
+}

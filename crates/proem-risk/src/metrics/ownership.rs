@@ -1,0 +1,189 @@
+//! Change of owner: days since somebody else began to lead a file.
+//!
+//! The owner of a period is who has most of the file's commits in it (Bird et al., 2011, by commits). A
+//! **transition** is there when the owner of the last 90 days is not among those who led the window before
+//! them, each with at least 3 commits. The days since count from the first day of the time, lasting until
+//! the change, in which the new owner had more commits than anybody else in the 90 days up to each day.
+//! Below 20 commits in the window before the change nothing is said.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::contributors::{FEWEST, authors};
+use super::words::{commits, count, narrow, period};
+use super::{RECENT_DAYS, Survey};
+use crate::history::PersonId;
+use crate::metric::{Fraction, Metric, Name, Piece, Sentence, Signal};
+
+/// The fewest commits of an owner in a period.
+const LEAST: u32 = 3;
+
+/// The seconds of the recent period.
+fn recently() -> i64 {
+    i64::from(RECENT_DAYS).saturating_mul(86_400)
+}
+
+/// Who leads a period, and with how many commits.
+struct Leaders {
+    persons: Vec<PersonId>,
+    commits: u32,
+    of: u32,
+}
+
+impl Leaders {
+    fn of(commits: impl Iterator<Item = PersonId>) -> Self {
+        let authors = authors(commits);
+        let most = authors.first().map_or(0, |(_, number)| *number);
+        Self {
+            persons: authors.iter().filter(|(_, number)| *number == most).map(|(person, _)| *person).collect(),
+            commits: most,
+            of: authors.iter().map(|(_, number)| *number).fold(0, u32::saturating_add),
+        }
+    }
+}
+
+/// The metric of a file of the change.
+pub(super) fn churn(survey: &Survey<'_>, file: u32) -> Metric {
+    let unknown = |because: String| Metric::unknown(Name::OwnershipChurn, Sentence::ours(because));
+    let (window, at) = (survey.facts().window_days, survey.at());
+    let Some(own) = survey.history_of(file) else {
+        return unknown("the file has no history yet".into());
+    };
+    let needed = window.saturating_add(RECENT_DAYS);
+    if let Some(reach) = survey.reach().filter(|reach| *reach < needed) {
+        return unknown(format!("the history goes back {reach} days only, {needed} are needed"));
+    }
+    let total = narrow(survey.within(own, window).count());
+    if total < FEWEST {
+        let few = commits(total);
+        return unknown(format!("{few} in {} touched the file, {FEWEST} are needed", period(window)));
+    }
+    // By date, since parallel branches are not in order; later than the change counts as of its time.
+    let mut all: Vec<(i64, PersonId)> =
+        survey.within(own, needed).map(|(_, commit)| (commit.at.min(at), commit.author)).collect();
+    all.sort_unstable();
+    let border = at.saturating_sub(recently());
+    let (before, recent) = all.split_at(all.partition_point(|(then, _)| *then <= border));
+    let old = Leaders::of(before.iter().map(|(_, author)| *author));
+    let new = Leaders::of(recent.iter().map(|(_, author)| *author));
+    if old.commits < LEAST || new.commits < LEAST {
+        let (when, most) = if new.commits < LEAST {
+            (format!("the last {RECENT_DAYS} days"), new.commits)
+        } else {
+            (format!("the {} before the last {RECENT_DAYS} days", period(window)), old.commits)
+        };
+        return unknown(format!("nobody has more than {} of it in {when}, {LEAST} are needed", commits(most)));
+    }
+    let mut metric = match (new.persons.as_slice(), old.persons.iter().find(|person| new.persons.contains(person))) {
+        (_, Some(same)) => kept(survey, *same, (&old, &new), before.first().map_or(at, |(then, _)| *then)),
+        ([successor], None) => changed(survey, *successor, (&old, &new), led_since(&all, *successor, at)),
+        _ => {
+            unknown(format!("{} lead with {} each", count(narrow(new.persons.len()), "author", "authors"), new.commits))
+        }
+    };
+    metric.excluded = survey.left_out();
+    metric
+}
+
+fn kept(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), since: i64) -> Metric {
+    let days = survey.days_since(since);
+    let window = period(survey.facts().window_days);
+    Metric {
+        of: Some(Fraction { numerator: u64::from(new.commits), denominator: u64::from(new.of) }),
+        signal: Signal::Low,
+        evidence: Sentence::default().then(person(survey, owner)).and(format!(
+            " leads in the last {RECENT_DAYS} days with {} of {} and led in the {window} before with {} of {}, for {} at least",
+            new.commits,
+            commits(new.of),
+            old.commits,
+            old.of,
+            count(days, "day", "days")
+        )),
+        ..Metric::of(Name::OwnershipChurn, f64::from(days))
+    }
+}
+
+fn changed(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), since: i64) -> Metric {
+    let days = survey.days_since(since);
+    let window = period(survey.facts().window_days);
+    let leads = format!(
+        " leads since {} with {} of {} in the last {RECENT_DAYS} days; ",
+        count(days, "day", "days"),
+        new.commits,
+        commits(new.of)
+    );
+    let led = format!(" led with {} of {} in the {window} before", old.commits, commits(old.of));
+    let predecessor = old.persons.first().copied();
+    let sentence = Sentence::default().then(person(survey, owner)).and(leads);
+    Metric {
+        of: Some(Fraction { numerator: u64::from(new.commits), denominator: u64::from(new.of) }),
+        signal: survey.facts().thresholds.signal(Name::OwnershipChurn, f64::from(days)),
+        evidence: predecessor
+            .map_or_else(|| sentence.clone(), |old| sentence.clone().then(person(survey, old)).and(led)),
+        ..Metric::of(Name::OwnershipChurn, f64::from(days))
+    }
+}
+
+fn person(survey: &Survey<'_>, person: PersonId) -> Piece {
+    Piece::Person(survey.facts().past.history().person(person).mail.clone())
+}
+
+/// When a person began to lead without a break until `at`: who leads changes only when a commit comes into
+/// the 90 days or leaves them.
+fn led_since(commits: &[(i64, PersonId)], owner: PersonId, at: i64) -> i64 {
+    let leaving = commits.iter().map(|(then, _)| then.saturating_add(recently())).filter(|then| *then <= at);
+    let mut times: Vec<i64> = commits.iter().map(|(then, _)| *then).chain(leaving).collect();
+    times.sort_unstable();
+    times.dedup();
+    let (mut coming, mut going) = (commits.iter().peekable(), commits.iter().peekable());
+    let mut counts: BTreeMap<PersonId, u32> = BTreeMap::new();
+    let mut since = None;
+    for time in times {
+        while let Some((_, author)) = coming.next_if(|(then, _)| *then <= time) {
+            let count = counts.entry(*author).or_default();
+            *count = count.saturating_add(1);
+        }
+        while let Some((_, author)) = going.next_if(|(then, _)| *then <= time.saturating_sub(recently())) {
+            counts.entry(*author).and_modify(|count| *count = count.saturating_sub(1));
+        }
+        let own = counts.get(&owner).copied().unwrap_or_default();
+        let leads = counts.iter().all(|(person, count)| *person == owner || *count < own);
+        since = if leads { since.or(Some(time)) } else { None };
+    }
+    since.unwrap_or(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::survey::days_between;
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    #[test]
+    fn an_owner_leads_since_the_first_day_of_an_unbroken_lead() {
+        let check = |commits: &[(i64, u32)], expected: i64| {
+            let commits: Vec<(i64, PersonId)> =
+                commits.iter().map(|(day, person)| (day * DAY, PersonId(*person))).collect();
+            assert_eq!(led_since(&commits, PersonId(1), 400 * DAY) / DAY, expected, "{commits:?}");
+        };
+        // The first commit after the other one's have left the quarter.
+        check(&[(200, 0), (210, 0), (390, 1), (391, 1), (392, 1)], 390);
+        // The other one leads until the commits of days 340 and 341 are outnumbered.
+        check(&[(340, 0), (341, 0), (350, 1), (360, 1), (370, 1)], 370);
+        // Nobody commits: the other one's leave the quarter on day 390, and the lead is there.
+        check(&[(300, 0), (300, 0), (385, 1), (386, 1)], 390);
+        // An interrupted lead begins anew.
+        check(&[(320, 1), (330, 0), (340, 0), (350, 1), (360, 1)], 360);
+    }
+
+    #[test]
+    fn days_are_whole_and_never_negative() {
+        assert_eq!(days_between(0, DAY - 1), 0);
+        assert_eq!(days_between(0, DAY), 1);
+        assert_eq!(days_between(DAY, 0), 0);
+        assert_eq!(days_between(i64::MIN, i64::MAX), u32::MAX);
+    }
+}

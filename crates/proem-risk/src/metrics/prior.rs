@@ -1,0 +1,71 @@
+//! What was mended in a file before: commits that fixed or reverted something and touched it.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::words::{commits, narrow};
+use super::{DETAILS, Survey};
+use crate::history::{FileId, Mends, Past};
+use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
+
+/// The fixes and the reverts of each file that has any, ascending.
+#[derive(Debug, Default)]
+pub(super) struct All {
+    fixes: Vec<u32>,
+    reverts: Vec<u32>,
+}
+
+impl All {
+    /// Counts them over all counted commits of a past.
+    pub(super) fn of(past: &Past<'_>) -> Self {
+        let (mut fixes, mut reverts) = (BTreeMap::new(), BTreeMap::new());
+        for (index, commit) in past.commits() {
+            let counts = match commit.mends {
+                Mends::Nothing => continue,
+                Mends::Fix => &mut fixes,
+                Mends::Revert => &mut reverts,
+            };
+            for touch in past.history().touches(index) {
+                let count: &mut u32 = counts.entry(touch.file).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        Self { fixes: ascending(fixes), reverts: ascending(reverts) }
+    }
+}
+
+fn ascending(counts: BTreeMap<FileId, u32>) -> Vec<u32> {
+    let mut counts: Vec<u32> = counts.into_values().collect();
+    counts.sort_unstable();
+    counts
+}
+
+/// The earlier fixes or reverts of a file of the change.
+pub(super) fn mended(survey: &Survey<'_>, file: u32, name: Name) -> Metric {
+    let (wanted, verb) = match name {
+        Name::PriorReverts => (Mends::Revert, "reverted"),
+        _ => (Mends::Fix, "fixed"),
+    };
+    if survey.reach().is_some() {
+        return Metric::unknown(name, Sentence::ours("the history doesn't go back to its beginning"));
+    }
+    let Some(own) = survey.history_of(file) else {
+        return Metric { evidence: Sentence::ours("the file is new"), ..Metric::of(name, 0.0) };
+    };
+    let (past, history) = (survey.facts().past, survey.facts().past.history());
+    let total = narrow(past.touching(own).count());
+    let mended: Vec<_> = past.touching(own).filter(|(_, commit)| commit.mends == wanted).collect();
+    let number = narrow(mended.len());
+    let of = Fraction { numerator: u64::from(number), denominator: u64::from(total) };
+    let others = if wanted == Mends::Fix { &survey.mended().fixes } else { &survey.mended().reverts };
+    let subject = |index| Sentence(alloc::vec![Piece::Message(alloc::string::String::from(history.subject(index)))]);
+    Metric {
+        of: Some(of),
+        rank: Rank::among(others, number),
+        excluded: survey.left_out(),
+        evidence: Sentence::ours(format!("{number} of the {} that touched it {verb} something", commits(total))),
+        details: mended.iter().take(DETAILS).map(|(index, _)| subject(*index)).collect(),
+        ..Metric::of(name, f64::from(number))
+    }
+}

@@ -1,0 +1,291 @@
+//! The rules of `data/paths.tsv`, in a form in which a path looks up the few that concern it.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::glob::Glob;
+use super::{RepoPath, Role, Sensitive};
+use crate::{Error, ErrorKind};
+
+/// The rules by which paths are classified. `data/paths.tsv` says what they are and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// By extension, in lower case.
+    extensions: BTreeMap<Vec<u8>, Vec<usize>>,
+    /// By the whole name.
+    names: BTreeMap<Vec<u8>, Vec<usize>>,
+    /// By the whole name of a folder above.
+    folders: BTreeMap<Vec<u8>, Vec<usize>>,
+    /// By a word of the path.
+    words: BTreeMap<String, Vec<usize>>,
+    /// The same words by their first byte, to pass over paths that have none of them quickly.
+    beginnings: BTreeMap<u8, Vec<Vec<u8>>>,
+    globs: Globs,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    says: Says,
+    /// The extensions that it is for, in lower case; empty for all.
+    only: Vec<Vec<u8>>,
+    /// Words that take it back.
+    except: Vec<String>,
+}
+
+/// What a line says of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Says {
+    Language(String, Role),
+    Role(Role),
+    Sensitive(Sensitive),
+    Framework(String),
+}
+
+/// Patterns, by the extension that they end with if they end with one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Globs {
+    by_extension: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
+    others: Vec<(Glob, usize)>,
+}
+
+impl Rules {
+    /// The rules that Proem ships.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unreadable`] if the shipped file is damaged, which a test excludes.
+    pub fn shipped() -> Result<Self, Error> {
+        Self::read(include_str!("../../data/paths.tsv"))
+    }
+
+    fn read(text: &str) -> Result<Self, Error> {
+        let mut rules = Self {
+            rules: vec![],
+            extensions: BTreeMap::new(),
+            names: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            words: BTreeMap::new(),
+            beginnings: BTreeMap::new(),
+            globs: Globs::default(),
+        };
+        for (line, number) in text.lines().zip(1_usize..) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            rules.add(line).ok_or_else(|| {
+                let message = format!(
+                    "line {number} of the path rules is no rule; write what, value, how, patterns and reason between tabs"
+                );
+                Error::new(ErrorKind::Unreadable, message)
+            })?;
+        }
+        Ok(rules)
+    }
+
+    fn add(&mut self, line: &str) -> Option<()> {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [what, value, how, patterns, reason] = columns.as_slice() else { return None };
+        if reason.is_empty() {
+            return None;
+        }
+        let (patterns, only) = patterns.split_once('|').unwrap_or((patterns, ""));
+        let only = only.split(',').filter(|extension| !extension.is_empty()).map(|only| only.as_bytes().to_vec());
+        let (except, patterns): (Vec<&str>, Vec<&str>) =
+            patterns.split(' ').partition(|pattern| *how == "word" && pattern.starts_with('-'));
+        let except = except.iter().filter_map(|word| word.strip_prefix('-')).map(String::from).collect();
+        let number = self.rules.len();
+        self.rules.push(Rule { says: says(what, value)?, only: only.collect(), except });
+        patterns.iter().try_for_each(|pattern| self.add_pattern(how, pattern, number))
+    }
+
+    fn add_pattern(&mut self, how: &str, pattern: &str, rule: usize) -> Option<()> {
+        let bytes = pattern.as_bytes();
+        let is_literal = !bytes.is_empty() && !bytes.iter().any(|byte| b"*?[\\/".contains(byte));
+        match how {
+            "ext" if is_literal => self.extensions.entry(bytes.to_ascii_lowercase()).or_default().push(rule),
+            "folder" if is_literal => self.folders.entry(bytes.to_vec()).or_default().push(rule),
+            "word" if is_literal => {
+                self.words.entry(pattern.into()).or_default().push(rule);
+                self.beginnings.entry(*bytes.first()?).or_default().push(bytes.to_vec());
+            }
+            "name" if is_literal => self.names.entry(bytes.to_vec()).or_default().push(rule),
+            "name" if !bytes.contains(&b'/') => self.globs.add(Glob::new(bytes)?, rule),
+            "path" if bytes.contains(&b'/') => self.globs.add(Glob::new(bytes)?, rule),
+            // A path without a slash is a file at the root.
+            "path" if is_literal => self.globs.add(Glob::new(format!("/{pattern}").as_bytes())?, rule),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The rules that match a path, but for those by words.
+    pub(super) fn of(&self, path: &RepoPath) -> Matches<'_> {
+        let name = path.name();
+        let extension = extension(name).unwrap_or_default();
+        let lower = extension.to_ascii_lowercase();
+        let mut found: Vec<usize> = vec![];
+        found.extend(self.extensions.get(&lower).into_iter().flatten());
+        found.extend(self.names.get(name).into_iter().flatten());
+        for folder in path.folder().split(|&byte| byte == b'/') {
+            found.extend(self.folders.get(folder).into_iter().flatten());
+        }
+        self.globs.find(path.as_bytes(), extension, &mut found);
+        found.retain(|&rule| self.rules.get(rule).is_some_and(|rule| rule.is_for(&lower)));
+        found.sort_unstable();
+        Matches { rules: self, found }
+    }
+
+    /// Whether a path could have a word of the rules: it has its letters somewhere, or letters beyond ASCII.
+    fn may_have_words(&self, path: &[u8]) -> bool {
+        let lower = path.to_ascii_lowercase();
+        let begins = |(at, byte): (usize, &u8)| {
+            let mut words = self.beginnings.get(byte).into_iter().flatten();
+            words.any(|word| lower.get(at..).is_some_and(|rest| rest.starts_with(word)))
+        };
+        !path.is_ascii() || lower.iter().enumerate().any(begins)
+    }
+
+    fn says<'r>(&'r self, found: &'r [usize]) -> impl DoubleEndedIterator<Item = &'r Says> {
+        found.iter().filter_map(|&rule| self.rules.get(rule)).map(|rule| &rule.says)
+    }
+}
+
+impl Rule {
+    fn is_for(&self, extension: &[u8]) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == extension)
+    }
+}
+
+fn says(what: &str, value: &str) -> Option<Says> {
+    Some(match what {
+        "code" => Says::Language(value.into(), Role::Code),
+        "data" => Says::Language(value.into(), Role::Configuration),
+        "prose" => Says::Language(value.into(), Role::Documentation),
+        "lock" => Says::Role(Role::Lock),
+        "vendored" => Says::Role(Role::Vendored),
+        "generated" => Says::Role(Role::Generated),
+        "asset" => Says::Role(Role::Asset),
+        "test" => Says::Role(Role::Test),
+        "documentation" => Says::Role(Role::Documentation),
+        "configuration" => Says::Role(Role::Configuration),
+        "security" => Says::Sensitive(Sensitive::Security),
+        "production" => Says::Sensitive(Sensitive::Production),
+        "framework" => Says::Framework(value.into()),
+        _ => return None,
+    })
+}
+
+/// What follows the last dot of a name.
+fn extension(name: &[u8]) -> Option<&[u8]> {
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    name.get(dot.saturating_add(1)..)
+}
+
+impl Globs {
+    fn add(&mut self, glob: Glob, rule: usize) {
+        match extension(glob.tail()) {
+            Some(extension) => self.by_extension.entry(extension.to_vec()).or_default().push((glob, rule)),
+            None => self.others.push((glob, rule)),
+        }
+    }
+
+    fn find(&self, path: &[u8], extension: &[u8], found: &mut Vec<usize>) {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let globs = self.by_extension.get(extension).into_iter().flatten().chain(&self.others);
+        let globs = globs.filter(|(glob, _)| glob.may_match(name));
+        found.extend(globs.filter(|(glob, _)| glob.matches(path)).map(|(_, rule)| *rule));
+    }
+}
+
+/// The rules that match a path.
+#[derive(Debug)]
+pub(super) struct Matches<'r> {
+    rules: &'r Rules,
+    /// In the order of the file.
+    found: Vec<usize>,
+}
+
+impl<'r> Matches<'r> {
+    fn says(&self) -> impl DoubleEndedIterator<Item = &Says> {
+        self.rules.says(&self.found)
+    }
+
+    /// The language: the last one, as names stand behind extensions.
+    pub(super) fn language(&self) -> Option<&str> {
+        self.says().rev().find_map(|says| if let Says::Language(name, _) = says { Some(name.as_str()) } else { None })
+    }
+
+    /// The first role that is not denied, else that of the language.
+    pub(super) fn role(&self, is_denied: impl Fn(Role) -> bool) -> Option<Role> {
+        let by_rule = self.says().find_map(|says| match says {
+            Says::Role(role) if !is_denied(*role) => Some(*role),
+            _ => None,
+        });
+        let by_language =
+            || self.says().rev().find_map(|says| if let Says::Language(_, role) = says { Some(*role) } else { None });
+        by_rule.or_else(by_language)
+    }
+
+    pub(super) fn framework(&self) -> Option<&str> {
+        self.says().find_map(|says| if let Says::Framework(name) = says { Some(name.as_str()) } else { None })
+    }
+
+    /// Why the path is sensitive, but for its words.
+    pub(super) fn sensitive(&self) -> Option<Sensitive> {
+        self.says().filter_map(sensitive).min()
+    }
+
+    /// Why the words of the path make it sensitive.
+    pub(super) fn sensitive_by_words(&self, path: &RepoPath) -> Option<Sensitive> {
+        let rules: &'r Rules = self.rules;
+        if !rules.may_have_words(path.as_bytes()) {
+            return None;
+        }
+        let words: Vec<String> = proem_text::words(&path.lossy()).collect();
+        let matching = words.iter().filter_map(|word| rules.words.get(word)).flatten();
+        let rules = matching.filter_map(|&rule| rules.rules.get(rule));
+        let rules = rules.filter(|rule| !rule.except.iter().any(|except| words.contains(except)));
+        rules.filter_map(|rule| sensitive(&rule.says)).min()
+    }
+}
+
+fn sensitive(says: &Says) -> Option<Sensitive> {
+    if let Says::Sensitive(sensitive) = says { Some(*sensitive) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_rules_are_rules() {
+        assert!(Rules::shipped().unwrap().rules.len() > 100);
+    }
+
+    #[track_caller]
+    fn check(line: &str) {
+        let error = Rules::read(&format!("# x\n{line}")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 2 of the path rules is no rule; write what, value, how, patterns and reason between tabs",
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_no_rule_is_refused() {
+        check("test\t-\tname\tx");
+        check("test\t-\tname\tx\t");
+        check("nonsense\t-\tname\tx\tbecause");
+        check("test\t-\tsomehow\tx\tbecause");
+        check("test\t-\tname\tx  y\tbecause");
+        check("test\t-\tname\ta/b\tbecause");
+        check("test\t-\tfolder\ta*\tbecause");
+        check("test\t-\tname\t[a\tbecause");
+    }
+}

@@ -1,0 +1,61 @@
+//! The files of a repository with their lines, and who imports whom.
+
+use alloc::vec::Vec;
+
+use crate::graph::Graph;
+use crate::path::{Class, RepoPath};
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// What it is.
+    pub class: Class,
+    /// Lines that are not blank; `None` if it could not be read.
+    pub lines: Option<u32>,
+    /// How many of them are tests inside the file, as Rust has them.
+    pub inline_tests: u32,
+    /// Whether its imports were read. Where not, who imports others is unknown of it.
+    pub imports: Imports,
+}
+
+/// Whether the imports of a file were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Imports {
+    /// They were: how many lead to a file of the repository, how many should but don't, how many lead out.
+    Read {
+        /// To a file here.
+        resolved: u32,
+        /// To nothing that is here, though it should.
+        unresolved: u32,
+        /// To somebody else's code.
+        external: u32,
+    },
+    /// It has none: documentation, data.
+    None,
+    /// There is no parser for its language.
+    NoParser,
+    /// It is too large, took too long or is no text.
+    Unread,
+}
+
+/// The files of a repository, by path; indices are those of [`Graph`].
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The files, in the order of their paths' bytes.
+    pub files: Vec<TreeFile>,
+    /// Who imports whom.
+    pub graph: Graph,
+    /// What could not be read, in our words.
+    pub gaps: Vec<alloc::string::String>,
+}
+
+impl Tree {
+    /// The index of the file at a path.
+    #[must_use]
+    pub fn find(&self, path: &RepoPath) -> Option<u32> {
+        let at = self.files.binary_search_by(|file| file.path.cmp(path)).ok()?;
+        u32::try_from(at).ok()
+    }
+}

@@ -1,0 +1,217 @@
+//! A repository made up for a test: commits by their age in days, files by their paths.
+
+use proem_risk::assess::{Assessment, Depth, assess};
+use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::coverage::Coverage;
+use proem_risk::graph::{Edge, EdgeKind, Graph};
+use proem_risk::history::{Builder, History, Listed, ListedTouch, Mends, Missing, ObjectId};
+use proem_risk::identity::Person;
+use proem_risk::incident::{Corpus, Incident};
+use proem_risk::level::Thresholds;
+use proem_risk::metric::{Metric, Name, Piece, Sentence};
+use proem_risk::metrics::{Facts, WINDOW_DAYS, measure};
+use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
+use proem_risk::sample::{Sample, Sampled};
+use proem_risk::score::{Features, Model};
+use proem_risk::tree::{Imports, Tree, TreeFile};
+
+pub(crate) const DAY: i64 = 86_400;
+pub(crate) const NOW: i64 = 1_700_000_000;
+
+/// A repository with a change on top.
+#[derive(Debug, Clone)]
+pub(crate) struct World {
+    pub(crate) listed: Vec<Listed>,
+    pub(crate) change: Change,
+    pub(crate) files: Vec<TreeFile>,
+    pub(crate) edges: Vec<(String, String)>,
+    pub(crate) incidents: Vec<Incident>,
+    pub(crate) sample: Sample,
+    pub(crate) missing: Missing,
+    pub(crate) coverage: Option<String>,
+    pub(crate) has_tree: bool,
+}
+
+pub(crate) fn id(number: usize) -> ObjectId {
+    ObjectId::parse(format!("{:040x}", number + 0x1000_0000).as_bytes()).unwrap()
+}
+
+pub(crate) fn person(name: &str) -> Person {
+    Person { mail: format!("{name}@example.org"), name: name.to_owned() }
+}
+
+/// What a file is, told by its path in these tests only.
+pub(crate) fn class(path: &str) -> Class {
+    let role = match path {
+        path if path.contains("test") => Role::Test,
+        path if path.ends_with(".md") => Role::Documentation,
+        path if path.contains("generated") => Role::Generated,
+        path if path.ends_with(".lock") => Role::Lock,
+        path if path.ends_with(".yml") => Role::Configuration,
+        _ => Role::Code,
+    };
+    let languages = [(".py", "Python"), (".java", "Java"), (".kt", "Kotlin")];
+    let language = languages.iter().find(|(extension, _)| path.ends_with(extension));
+    let language = language.map(|(_, name)| Language((*name).to_owned()));
+    let sensitive = path.contains("auth").then_some(Sensitive::Security);
+    Class { language, role, sensitive, framework: None }
+}
+
+pub(crate) fn text(sentence: &Sentence) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Ours(text) => text.clone(),
+        Piece::Path(text) | Piece::Person(text) | Piece::Message(text) => format!("‹{text}›"),
+    };
+    sentence.0.iter().map(piece).collect()
+}
+
+pub(crate) fn features(lines: f64) -> Features {
+    Features { ns: Some(1.0), nd: Some(1.0), nf: Some(1.0), la: Some(lines), ld: Some(1.0), ..Features::default() }
+}
+
+impl World {
+    /// An empty history and a change of `paths`, ten lines each.
+    pub(crate) fn new(paths: &[&str]) -> Self {
+        let mut world = Self {
+            listed: Vec::new(),
+            change: Change {
+                kind: Kind::WorkTree,
+                id: None,
+                base: None,
+                commits: 0,
+                is_merge: false,
+                at: NOW,
+                author: Some(person("ann")),
+                subject: String::new(),
+                files: Vec::new(),
+                identifiers: Vec::new(),
+                gaps: Vec::new(),
+            },
+            files: Vec::new(),
+            edges: Vec::new(),
+            incidents: Vec::new(),
+            sample: Sample { commits: Vec::new(), of: 0 },
+            missing: Missing::default(),
+            coverage: None,
+            has_tree: true,
+        };
+        for path in paths {
+            world.change.files.push(ChangedFile {
+                path: RepoPath::new(*path),
+                before: None,
+                status: Status::Modified,
+                kind: FileKind::Regular,
+                class: class(path),
+                lines: Some(Lines { added: 8, removed: 2 }),
+                lines_before: Some(100),
+                lines_after: Some(106),
+            });
+            world.file(path, 100);
+        }
+        world
+    }
+
+    /// A file of the tree with its lines; its imports are read.
+    pub(crate) fn file(&mut self, path: &str, lines: u32) -> &mut Self {
+        let imports = Imports::Read { resolved: 0, unresolved: 0, external: 0 };
+        self.files.retain(|file| file.path.as_bytes() != path.as_bytes());
+        let path_of = RepoPath::new(path);
+        self.files.push(TreeFile { path: path_of, class: class(path), lines: Some(lines), inline_tests: 0, imports });
+        self
+    }
+
+    pub(crate) fn imports(&mut self, path: &str, imports: Imports) -> &mut Self {
+        self.file(path, 10);
+        self.files.last_mut().unwrap().imports = imports;
+        self
+    }
+
+    /// `from` imports `to`.
+    pub(crate) fn edge(&mut self, from: &str, to: &str) -> &mut Self {
+        for path in [from, to] {
+            if !self.files.iter().any(|file| file.path.as_bytes() == path.as_bytes()) {
+                self.file(path, 10);
+            }
+        }
+        self.edges.push((from.to_owned(), to.to_owned()));
+        self
+    }
+
+    /// A commit this many days before the change.
+    pub(crate) fn commit(&mut self, days: i64, author: &str, paths: &[&str]) -> &mut Self {
+        self.says(days, author, paths, ("", Mends::Nothing))
+    }
+
+    pub(crate) fn says(&mut self, days: i64, author: &str, paths: &[&str], said: (&str, Mends)) -> &mut Self {
+        let touch = |path: &&str| {
+            let path = RepoPath::new(*path);
+            ListedTouch { path, from: None, status: Status::Modified }
+        };
+        let number = self.listed.len();
+        self.change.base = Some(id(number));
+        self.listed.push(Listed {
+            id: id(number),
+            parents: number.checked_sub(1).map(id).into_iter().collect(),
+            at: NOW.saturating_sub(days.saturating_mul(DAY)),
+            author: person(author),
+            subject: said.0.to_owned(),
+            mends: said.1,
+            touches: paths.iter().map(touch).collect(),
+        });
+        self
+    }
+
+    /// Past commits with few lines added: 1, 1, 1, 2, 2, 2, 2, 3 and so on.
+    pub(crate) fn sampled(&mut self, commits: u32) -> &mut Self {
+        let sampled = |number: u32| Sampled { features: features(f64::from(1 + number / 4)) };
+        self.sample = Sample { commits: (1..=commits).map(sampled).collect(), of: commits };
+        self
+    }
+
+    pub(crate) fn history(&self) -> History {
+        let mut builder = Builder::new(None);
+        self.listed.iter().rev().for_each(|listed| builder.add(listed.clone()));
+        builder.finish(NOW, &[], self.missing).unwrap()
+    }
+
+    fn tree(&self) -> Tree {
+        let mut files = self.files.clone();
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let find = |path: &str| {
+            let at = files.iter().position(|file| file.path.as_bytes() == path.as_bytes()).unwrap();
+            u32::try_from(at).unwrap()
+        };
+        let kind = EdgeKind::Import;
+        let edge = |(from, to): &(String, String)| Edge { from: find(from), to: find(to), kind, calls: Some(2) };
+        let graph = Graph::new(u32::try_from(files.len()).unwrap(), self.edges.iter().map(edge));
+        Tree { files, graph, gaps: Vec::new() }
+    }
+
+    /// Calls `look` with the facts.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Facts<'_>) -> T) -> T {
+        let (history, tree) = (self.history(), self.tree());
+        let tip = self.listed.last().and_then(|listed| history.find(&listed.id));
+        let past = tip.map_or_else(|| history.nothing(), |tip| history.past(tip));
+        let coverage = self.coverage.as_ref().map(|text| Coverage::read(text.as_bytes()).unwrap());
+        look(&Facts {
+            change: &self.change,
+            past: &past,
+            tree: self.has_tree.then_some(&tree),
+            coverage: coverage.as_ref(),
+            incidents: &Corpus::new(self.incidents.clone()),
+            sample: &self.sample,
+            thresholds: &Thresholds::shipped().unwrap(),
+            window_days: WINDOW_DAYS,
+        })
+    }
+
+    /// A metric of the first file of the change.
+    pub(crate) fn measure(&self, name: Name) -> Metric {
+        self.look(|facts| measure(facts, 0, name)).unwrap()
+    }
+
+    pub(crate) fn assess(&self, depth: Depth) -> Assessment {
+        let model = Model::shipped().unwrap();
+        self.look(|facts| assess(facts, &model, depth)).unwrap()
+    }
+}

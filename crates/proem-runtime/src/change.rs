@@ -1,0 +1,258 @@
+//! Finds out what a change is: which files, how many lines, by whom.
+//!
+//! [`parse`] reads what a person asks for, [`resolve`] finds the commits that are meant, and [`change`] reads
+//! the change itself. [`commits_since`] lists commits for many assessments at once, [`drawn`] reads the lines
+//! of past commits that a change is compared with, and [`attributes`] what the base says of its files.
+//!
+//! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it,
+//! never through a link. What git can't count, such as a blob that a partial clone left out, is `None` with a
+//! gap, never zero.
+
+mod batch;
+mod blobs;
+mod commit;
+mod comparison;
+mod drawn;
+mod identifiers;
+mod listing;
+mod resolve;
+mod work_tree;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::history::ObjectId;
+use proem_risk::identity::{Mailmap, Person};
+use proem_risk::path::{Attributes, RepoPath, Rules, classify};
+
+use crate::{
+    Error,
+    git::{GitProgram, IdLength, Repository, Session, filters},
+    process::Deadline,
+};
+
+pub use self::batch::{Batch, Listing, commits_since};
+pub use self::drawn::drawn;
+pub use self::resolve::{Resolved, Spec, parse, resolve};
+
+use self::blobs::Blobs;
+use self::comparison::{Comparison, Side};
+use self::listing::Entry;
+
+/// The time for small questions, such as what a revision means.
+const SMALL_TIME: Duration = Duration::from_mins(1);
+
+/// The most that an answer which is read as a whole may have, in bytes.
+const ANSWER: usize = 256 << 20;
+
+/// Bounds on reading a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeLimits {
+    /// Time for all of it.
+    pub time: Duration,
+    /// The most bytes of changed lines that are searched for names.
+    pub patch: usize,
+    /// The most names that are kept.
+    pub identifiers: usize,
+    /// The largest untracked file whose lines are counted, in bytes.
+    pub untracked: usize,
+}
+
+impl Default for ChangeLimits {
+    /// Two minutes, 4 MiB of changed lines, 200 names, untracked files of up to 8 MiB.
+    fn default() -> Self {
+        Self { time: Duration::from_mins(2), patch: 4 << 20, identifiers: 200, untracked: 8 << 20 }
+    }
+}
+
+/// What is found out about the files of a change, with what was not.
+struct Found {
+    entries: Vec<Entry>,
+    /// By path.
+    lines: BTreeMap<Vec<u8>, Option<Lines>>,
+    gaps: Vec<String>,
+}
+
+/// Reads a change. Files are sorted by path; attributes and the mailmap are those of its base.
+///
+/// # Errors
+///
+/// What keeps git from listing the changed files. What is missing of the rest is a gap.
+pub fn change(
+    git: &GitProgram,
+    repository: &Repository,
+    resolved: &Resolved,
+    rules: &Rules,
+    limits: &ChangeLimits,
+) -> Result<Change, Error> {
+    let mut session = Session::new(git, repository.folder(), Deadline::after(limits.time), ANSWER);
+    let ids = id_length(&session, resolved)?;
+    if resolved.kind == Kind::WorkTree {
+        // Comparing a work tree runs filters, and needs the attributes that say how its lines end.
+        filters::overrides(&mut session)?;
+    } else {
+        session = session.without_attributes(ids);
+    }
+    let attributes = attributes_of(&session, resolved.base.as_ref())?;
+    let mut comparison = Comparison::of(resolved, ids);
+    let (found, blobs) = comparison.find(&session)?;
+    let Found { entries, mut lines, mut gaps } = found;
+    let names = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut gaps);
+    let before = blobs.count_lines(&session, entries.iter().filter_map(Entry::counted_before));
+    let before = before.unwrap_or_else(|error| {
+        gaps.push(format!("lines before the change: {error}"));
+        BTreeMap::new()
+    });
+    let mut files: Vec<ChangedFile> = Vec::new();
+    for entry in entries {
+        let counted = lines.remove(entry.path.as_bytes()).flatten();
+        files.push(file(entry, counted, &before, |path| classify(path, &attributes, rules)));
+    }
+    if resolved.kind == Kind::WorkTree {
+        work_tree::untracked(&session, repository, limits.untracked, (&mut files, &mut gaps), &|path| {
+            classify(path, &attributes, rules)
+        })?;
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let (author, subject) = who_and_what(&session, resolved)?;
+    Ok(Change {
+        kind: resolved.kind,
+        id: resolved.id,
+        base: resolved.base,
+        commits: resolved.commits,
+        is_merge: resolved.is_merge,
+        at: resolved.at,
+        author,
+        subject,
+        files,
+        identifiers: names,
+        gaps,
+    })
+}
+
+/// How long the ids are; only a repository without a commit has to be asked.
+fn id_length(session: &Session<'_>, resolved: &Resolved) -> Result<IdLength, Error> {
+    if let Some(id) = resolved.id.or(resolved.base) {
+        return Ok(IdLength::of(&id));
+    }
+    let answer = session.ask_whole(&["rev-parse", "--show-object-format"], &[0])?;
+    Ok(if answer.stdout.starts_with(b"sha256") { IdLength::Long } else { IdLength::Short })
+}
+
+/// What the base of a change says of generated, vendored and other files.
+///
+/// # Errors
+///
+/// What keeps git from listing the files of the base.
+pub fn attributes(git: &GitProgram, repository: &Repository, resolved: &Resolved) -> Result<Attributes, Error> {
+    let session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    attributes_of(&session, resolved.base.as_ref())
+}
+
+fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<Attributes, Error> {
+    let mut attributes = Attributes::default();
+    let Some(base) = base else { return Ok(attributes) };
+    let mut files = Vec::new();
+    let mut rest = Vec::new();
+    let mut entry = |entry: &[u8]| {
+        let mut parts = entry.splitn(2, |&byte| byte == b'\t');
+        let (Some(what), Some(path)) = (parts.next(), parts.next()) else { return };
+        let is_one = path == b".gitattributes" || path.ends_with(b"/.gitattributes");
+        if is_one && what.starts_with(b"100") {
+            files.extend(
+                what.rsplit(|&byte| byte == b' ').next().and_then(ObjectId::parse).map(|id| (RepoPath::new(path), id)),
+            );
+        }
+    };
+    session.stream(&["ls-tree", "-r", "-z", "--full-tree"], &[&base.to_string()], Vec::new(), &mut |piece| {
+        listing::split_fields(&mut rest, piece, &mut entry);
+        Ok(())
+    })?;
+    // Outer folders first, as git applies them.
+    files.sort_by_key(|(path, _)| (path.folder().iter().filter(|&&byte| byte == b'/').count(), path.folder().len()));
+    let blobs = Blobs::look(session, files.iter().map(|(_, id)| *id))?;
+    let texts = blobs.read(session, files.iter().map(|(_, id)| *id), blobs::TEXT)?;
+    for (path, text) in files.iter().filter_map(|(path, id)| Some((path, texts.get(id)?))) {
+        attributes.add(&RepoPath::new(path.folder()), text);
+    }
+    Ok(attributes)
+}
+
+/// A file of the change, with lines before and after where they are known.
+fn file(
+    entry: Entry,
+    lines: Option<Lines>,
+    before: &BTreeMap<ObjectId, Option<u32>>,
+    class: impl Fn(&RepoPath) -> proem_risk::path::Class,
+) -> ChangedFile {
+    let kind = entry.kind();
+    let lines = lines.filter(|_| kind == FileKind::Regular);
+    let lines_before = match (entry.status, lines) {
+        (Status::Added, _) => Some(0),
+        (_, None) => None,
+        (Status::Deleted, Some(lines)) => Some(lines.removed),
+        (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
+    };
+    let lines_after = match (entry.status, lines, lines_before) {
+        (Status::Deleted, ..) => Some(0),
+        (_, Some(lines), Some(before)) => before.saturating_add(lines.added).checked_sub(lines.removed),
+        _ => None,
+    };
+    let class = class(&entry.path);
+    let Entry { path, from, status, .. } = entry;
+    ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
+}
+
+/// The names in changed lines of files that somebody wrote.
+fn names(
+    session: &Session<'_>,
+    comparison: &Comparison,
+    (attributes, rules, limits): (&Attributes, &Rules, &ChangeLimits),
+    blobs: &Blobs,
+    gaps: &mut Vec<String>,
+) -> Vec<String> {
+    if blobs.any_missing() {
+        gaps.push("names in changed lines: some contents are not in this clone".to_owned());
+        return Vec::new();
+    }
+    let mut names = identifiers::Names::new(limits.patch, limits.identifiers, |path: &RepoPath| {
+        identifiers::is_written(&classify(path, attributes, rules))
+    });
+    match comparison.patch(session, &mut names) {
+        Ok(()) => {}
+        Err(error) => gaps.push(format!("names in changed lines: {error}")),
+    }
+    names.into_found()
+}
+
+/// Who made a change, and what its message begins with.
+fn who_and_what(session: &Session<'_>, resolved: &Resolved) -> Result<(Option<Person>, String), Error> {
+    let mailmap = match &resolved.base {
+        Some(base) => crate::history::file_at(session, base, ".mailmap", &mut Vec::new())?,
+        None => Vec::new(),
+    };
+    let mailmap = Mailmap::read(&mailmap);
+    match (resolved.kind, &resolved.id) {
+        (Kind::Commit, Some(id)) => {
+            let commit = commit::read(session, id)?;
+            Ok((Some(mailmap.person(&commit.author.0, &commit.author.1)), commit.subject))
+        }
+        (Kind::Range, Some(id)) => {
+            let author = batch::only_author(session, resolved.base.as_ref(), id, &mailmap)?;
+            Ok((author, commit::read(session, id)?.subject))
+        }
+        _ => Ok((commit::user(session).map(|(name, mail)| mailmap.person(&name, &mail)), String::new())),
+    }
+}
+
+/// Which side of the index a comparison looks at.
+impl From<Kind> for Side {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Commit | Kind::Range => Self::Trees,
+            Kind::Staged => Self::Index,
+            Kind::WorkTree => Self::WorkTree,
+        }
+    }
+}

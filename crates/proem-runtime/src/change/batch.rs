@@ -1,0 +1,109 @@
+//! Lists commits for many assessments at once.
+
+use std::collections::BTreeSet;
+
+use proem_risk::history::ObjectId;
+use proem_risk::identity::{Mailmap, Person};
+
+use super::listing::{Fields, split_fields};
+use super::{ANSWER, SMALL_TIME, resolve::verify};
+use crate::{
+    Error,
+    git::{GitProgram, Repository, Session},
+    process::Deadline,
+};
+
+/// The most commits that are looked through for recent ones.
+const MOST_LOOKED_AT: &str = "--max-count=200000";
+
+/// Which commits are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Batch {
+    /// Those that the second revision reaches and the first doesn't.
+    Range(String, String),
+    /// Those that HEAD reaches and that were committed at or after this time, in seconds since 1970.
+    Since(i64),
+}
+
+/// Listed commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The commits, newest first, without merges.
+    pub commits: Vec<ObjectId>,
+    /// How many merges were left out.
+    pub merges: u32,
+    /// Whether there are more commits than were wanted.
+    pub more: bool,
+}
+
+/// Lists the newest `most` commits of a batch.
+///
+/// # Errors
+///
+/// What [`super::resolve`] reports of a revision; what git refuses.
+pub fn commits_since(git: &GitProgram, repository: &Repository, batch: &Batch, most: usize) -> Result<Listing, Error> {
+    let session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    let (mut more, since) = match batch {
+        Batch::Range(from, to) => {
+            let (from, to) = (verify(&session, from)?, verify(&session, to)?);
+            (vec![to.to_string(), format!("^{from}")], i64::MIN)
+        }
+        Batch::Since(since) => (vec![verify(&session, "HEAD")?.to_string()], *since),
+    };
+    more.insert(0, MOST_LOOKED_AT.to_owned());
+    more.push("--".to_owned());
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let mut listing = Listing::default();
+    let mut result = Ok(());
+    let mut rest = Vec::new();
+    // The dates are looked at here: git would end its list at the first commit with a wrong one.
+    session.stream(&["log", "-z", "--no-color", "--format=tformat:%H %ct %P"], &more, Vec::new(), &mut |piece| {
+        split_fields(&mut rest, piece, &mut |line| {
+            if result.is_ok() {
+                result = list(line, since, most, &mut listing).ok_or(Error::GitAnswer { command: "log" });
+            }
+        });
+        Ok(())
+    })?;
+    result.map(|()| listing)
+}
+
+fn list(line: &[u8], since: i64, most: usize, listing: &mut Listing) -> Option<()> {
+    let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let id = ObjectId::parse(words.next()?)?;
+    let at: i64 = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+    if at < since {
+        return Some(());
+    }
+    if words.count() > 1 {
+        listing.merges = listing.merges.saturating_add(1);
+    } else if listing.commits.len() < most {
+        listing.commits.push(id);
+    } else {
+        listing.more = true;
+    }
+    Some(())
+}
+
+/// The author of all commits of a range; `None` if there are several.
+pub(super) fn only_author(
+    session: &Session<'_>,
+    base: Option<&ObjectId>,
+    end: &ObjectId,
+    mailmap: &Mailmap,
+) -> Result<Option<Person>, Error> {
+    let ends = [Some(end.to_string()), base.map(|base| format!("^{base}")), Some("--".to_owned())];
+    let more: Vec<&str> = ends.iter().flatten().map(String::as_str).collect();
+    let format = "--format=tformat:%an%x00%ae";
+    let answer = session.ask_about(&["log", "-z", "--no-color", "--no-merges", format], &more, &[0])?;
+    let mut fields = Fields(&answer.stdout);
+    let mut authors = BTreeSet::new();
+    while let (Some(name), Some(mail)) = (fields.next(), fields.next()) {
+        authors.insert(mailmap.person(name, mail).mail);
+        if authors.len() > 1 {
+            return Ok(None);
+        }
+    }
+    let mut fields = Fields(&answer.stdout);
+    Ok(fields.next().zip(fields.next()).map(|(name, mail)| mailmap.person(name, mail)))
+}

@@ -1,0 +1,80 @@
+//! Reads single commits, as they are stored.
+
+use proem_risk::history::ObjectId;
+
+use crate::{Error, git::Session};
+
+/// A commit.
+pub(super) struct RawCommit {
+    /// Its parents as it names them, whether they are here or not.
+    pub(super) parents: Vec<ObjectId>,
+    /// Name and mail address.
+    pub(super) author: (Vec<u8>, Vec<u8>),
+    /// When it was committed, in seconds since 1970.
+    pub(super) at: i64,
+    /// The first line of its message.
+    pub(super) subject: String,
+}
+
+/// The most of a subject that is kept, in bytes.
+const SUBJECT: usize = 200;
+
+pub(super) fn read(session: &Session<'_>, id: &ObjectId) -> Result<RawCommit, Error> {
+    let answer = session.ask_about(&["cat-file", "commit"], &[&id.to_string()], &[0])?;
+    parse(&answer.stdout).ok_or(Error::GitAnswer { command: "cat-file" })
+}
+
+fn parse(bytes: &[u8]) -> Option<RawCommit> {
+    let mut commit = RawCommit { parents: Vec::new(), author: (Vec::new(), Vec::new()), at: 0, subject: String::new() };
+    let mut lines = bytes.split(|&byte| byte == b'\n');
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        if let Some(parent) = line.strip_prefix(b"parent ") {
+            commit.parents.push(ObjectId::parse(parent)?);
+        } else if let Some(author) = line.strip_prefix(b"author ") {
+            commit.author = person(author)?.0;
+        } else if let Some(committer) = line.strip_prefix(b"committer ") {
+            // A date that is no number can't be true, and the history corrects it as such.
+            commit.at = person(committer)?.1.unwrap_or(0);
+        }
+    }
+    let subject = lines.map(|line| String::from_utf8_lossy(line).trim().to_owned()).find(|line| !line.is_empty());
+    commit.subject = subject.unwrap_or_default();
+    commit.subject.truncate(commit.subject.floor_char_boundary(SUBJECT));
+    Some(commit)
+}
+
+/// A name with a mail address.
+type Names = (Vec<u8>, Vec<u8>);
+
+/// Name, mail address and time of `Ann <ann@example.org> 1700000000 +0100`.
+fn person(line: &[u8]) -> Option<(Names, Option<i64>)> {
+    let end = line.iter().rposition(|&byte| byte == b'>')?;
+    let (who, rest) = line.split_at_checked(end)?;
+    let start = who.iter().position(|&byte| byte == b'<')?;
+    let (name, mail) = who.split_at_checked(start)?;
+    let at = std::str::from_utf8(rest.get(1..)?).ok().and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    Some(((name.trim_ascii().to_vec(), mail.get(1..)?.to_vec()), at))
+}
+
+/// Whom git would name as the author of a commit made here; `None` if it doesn't know.
+pub(super) fn user(session: &Session<'_>) -> Option<Names> {
+    let answer = session.ask_about(&["var", "GIT_AUTHOR_IDENT"], &[], &[0]).ok()?;
+    person(answer.stdout.trim_ascii_end()).map(|(names, _)| names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_read_as_stored() {
+        let text = "tree 1111111111111111111111111111111111111111\n\
+            parent 2222222222222222222222222222222222222222\n\
+            author A <B> <ann@x> 1 +0000\ncommitter Bob <> 1700000000 +0100\ngpgsig -----BEGIN\n parent nothing\n\n\n Subject \nparent 3\n";
+        let commit = parse(text.as_bytes()).unwrap();
+        assert_eq!((commit.parents.len(), commit.at, commit.subject.as_str()), (1, 1_700_000_000, "Subject"));
+        assert_eq!(commit.author, (b"A".to_vec(), b"B> <ann@x".to_vec()));
+        assert!(parse(b"parent x\n\n").is_none());
+        assert_eq!(parse(b"committer a <b> soon\n\n").unwrap().at, 0);
+    }
+}

@@ -1,0 +1,194 @@
+//! Asks git what differs between a base and what stands on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_risk::change::{Lines, Status};
+use proem_risk::history::ObjectId;
+
+use super::identifiers::Names;
+use super::listing::{self, Entry, Raw};
+use super::{Blobs, Found, Resolved, work_tree};
+use crate::{
+    Error,
+    git::{IdLength, Session},
+};
+
+/// The most added and deleted files, multiplied, that are compared with each other for renames. Git's own
+/// limit is the square of the option's number.
+const RENAMES: usize = 400 * 400;
+
+/// The most pairs of blobs that are compared one by one, where others are missing.
+const PAIRS: usize = 200;
+
+/// What is compared with the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A commit.
+    Trees,
+    /// The index.
+    Index,
+    /// The work tree.
+    WorkTree,
+}
+
+/// How renames are looked for.
+#[derive(Debug, Clone, Copy)]
+enum Renames {
+    /// By equal contents.
+    Exact,
+    /// By contents of which half is equal.
+    Similar,
+}
+
+/// Two states that are compared.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    side: Side,
+    base: String,
+    end: Option<String>,
+    renames: Renames,
+}
+
+/// What every comparison is asked with: no other program takes part, and no setting decides about the form.
+const OPTIONS: [&str; 9] = [
+    "-r",
+    "-z",
+    "--no-abbrev",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-relative",
+    "--ignore-submodules=dirty",
+    "-O/dev/null",
+];
+
+impl Comparison {
+    pub(super) fn of(resolved: &Resolved, ids: IdLength) -> Self {
+        Self {
+            side: resolved.kind.into(),
+            base: resolved.base.map_or_else(|| ids.empty_tree().to_owned(), |base| base.to_string()),
+            end: resolved.id.map(|id| id.to_string()),
+            renames: Renames::Exact,
+        }
+    }
+
+    /// The changed files with their lines.
+    pub(super) fn find(&mut self, session: &Session<'_>) -> Result<(Found, Blobs), Error> {
+        let mut gaps = Vec::new();
+        let mut raw = self.raw(session)?;
+        let blobs = Blobs::look(session, raw.entries.iter().flat_map(Entry::blobs))?;
+        let count = |status| raw.entries.iter().filter(|entry| entry.status == status).count();
+        let (added, deleted) = (count(Status::Added), count(Status::Deleted));
+        if added > 0 && deleted > 0 {
+            if blobs.any_missing() || added.saturating_mul(deleted) > RENAMES {
+                gaps.push("rename_incomplete: too many files, or contents that are not here; some added and deleted files may be renames".to_owned());
+            } else {
+                self.renames = Renames::Similar;
+                raw = self.raw(session)?;
+            }
+        }
+        let mut unmerged = BTreeSet::new();
+        if self.side == Side::WorkTree {
+            unmerged = work_tree::drop_untouched(session, &mut raw.entries)?;
+        }
+        if let count @ 1.. = raw.unmerged.max(unmerged.len()) {
+            gaps.push(format!("{count} paths are in conflict; resolve them to have them assessed"));
+        }
+        let mut lines = if blobs.any_missing() {
+            gaps.push("lines: the contents of some files are not in this clone".to_owned());
+            one_by_one(session, &raw.entries, &blobs, &mut gaps)?
+        } else {
+            let args = self.args("--numstat");
+            let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
+            let lines = listing::numstat(&answer.stdout, self.command())?;
+            // What was staged and taken back differs from the index and not from the base.
+            let differs = |entry: &Entry| lines.contains_key(entry.path.as_bytes());
+            raw.entries.retain(|entry| self.side != Side::WorkTree || differs(entry));
+            lines
+        };
+        lines.retain(|path, _| !unmerged.contains(path));
+        Ok((Found { entries: raw.entries, lines, gaps }, blobs))
+    }
+
+    fn raw(&self, session: &Session<'_>) -> Result<Raw, Error> {
+        let args = self.args("--raw");
+        let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
+        listing::raw(&answer.stdout, self.command())
+    }
+
+    /// Hands the changed lines over, until enough names are found.
+    pub(super) fn patch(&self, session: &Session<'_>, names: &mut Names<'_>) -> Result<(), Error> {
+        let mut args = ["--src-prefix=a/", "--dst-prefix=b/", "--no-indent-heuristic"].map(str::to_owned).to_vec();
+        args.extend(self.args("--unified=0").into_iter().filter(|arg| arg != "-z"));
+        let result = session.stream(&[self.command()], &refs(&args), Vec::new(), &mut |piece| {
+            if names.take(piece) { Ok(()) } else { Err(Error::TooMuchOutput { command: "diff", cap: 0 }) }
+        });
+        if names.is_full() { Ok(()) } else { result }
+    }
+
+    const fn command(&self) -> &'static str {
+        match self.side {
+            Side::Trees => "diff-tree",
+            Side::Index | Side::WorkTree => "diff-index",
+        }
+    }
+
+    fn args(&self, form: &str) -> Vec<String> {
+        let mut args: Vec<String> = OPTIONS.iter().map(|&option| option.to_owned()).collect();
+        args.push(form.to_owned());
+        args.push(match self.renames {
+            Renames::Exact => "--find-renames=100%".to_owned(),
+            Renames::Similar => "--find-renames=50%".to_owned(),
+        });
+        args.push("-l400".to_owned());
+        if self.side == Side::Index {
+            args.push("--cached".to_owned());
+        }
+        args.push(self.base.clone());
+        args.extend(self.end.clone());
+        args.push("--".to_owned());
+        args
+    }
+}
+
+fn refs(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
+/// Counts the lines of each file on its own, where some blobs are missing: a comparison of all would fail.
+fn one_by_one(
+    session: &Session<'_>,
+    entries: &[Entry],
+    blobs: &Blobs,
+    gaps: &mut Vec<String>,
+) -> Result<BTreeMap<Vec<u8>, Option<Lines>>, Error> {
+    let here = |id: &Option<ObjectId>| id.filter(|id| blobs.has(id));
+    let alone = entries.iter().filter_map(|entry| match entry.status {
+        Status::Added => here(&entry.new),
+        Status::Deleted => here(&entry.old),
+        _ => None,
+    });
+    let counted = blobs.count_lines(session, alone)?;
+    let mut pairs = 0_usize;
+    let mut lines_of = |entry: &Entry| match (entry.status, here(&entry.old), here(&entry.new)) {
+        (Status::Added, _, Some(new)) => Some(Lines { added: counted.get(&new).copied().flatten()?, removed: 0 }),
+        (Status::Deleted, Some(old), _) => Some(Lines { added: 0, removed: counted.get(&old).copied().flatten()? }),
+        (_, Some(old), Some(new)) if old == new => Some(Lines::default()),
+        (Status::Modified | Status::Renamed, Some(old), Some(new)) => {
+            pairs = pairs.saturating_add(1);
+            if pairs > PAIRS { None } else { pair(session, &old, &new) }
+        }
+        _ => None,
+    };
+    let lines = entries.iter().map(|entry| (entry.path.as_bytes().to_vec(), lines_of(entry))).collect();
+    if pairs > PAIRS {
+        gaps.push(format!("lines: only the first {PAIRS} files were compared"));
+    }
+    Ok(lines)
+}
+
+fn pair(session: &Session<'_>, old: &ObjectId, new: &ObjectId) -> Option<Lines> {
+    let args = ["diff", "--numstat", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
+    let answer = session.ask_about(&args, &[&old.to_string(), &new.to_string(), "--"], &[0]).ok()?;
+    listing::numstat(&answer.stdout, "diff").ok()?.into_values().next().flatten()
+}

@@ -1,0 +1,257 @@
+//! Reads the lines of past commits that a change is compared with.
+//!
+//! One process lists the files of all commits, one looks their blobs up, one compares those whose blobs are
+//! all here, and one reads the blobs that they changed to count their lines. What was found is kept by commit
+//! in a file of the caller's folder, except for commits of which something is missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use proem_risk::change::{FileKind, Lines, Status};
+use proem_risk::history::ObjectId;
+use proem_risk::path::RepoPath;
+use proem_risk::sample::{Drawn, DrawnFile};
+use sha2::{Digest as _, Sha256};
+
+use super::listing::{self, Entry, Fields, Raw};
+use super::{ANSWER, Blobs};
+use crate::{
+    Error,
+    files::{Access, Content, read_regular, replace},
+    git::{GitProgram, IdLength, Repository, Session},
+    history::{cache_name, listed, shallow},
+    process::Deadline,
+};
+
+/// The time that all may take.
+const TIME: Duration = Duration::from_mins(3);
+
+/// The form of what is kept.
+const FORM: &[u8] = b"proem drawn 1\n";
+
+/// How much of what is kept is a checksum, in bytes.
+const SUM: usize = 32;
+
+/// The most commits that are kept, and the most bytes of a file that is read.
+const KEPT: usize = 5_000;
+const LARGEST: usize = 256 << 20;
+
+/// Reads the lines of past commits, each against its only parent, in the order of `ids`. `cache` is the folder
+/// that they are kept in; a file there that is damaged is written anew. A commit whose parent a shallow clone
+/// left out has no files here: git would call all that was there added.
+///
+/// # Errors
+///
+/// What keeps git from listing the files of the commits.
+pub fn drawn(
+    git: &GitProgram,
+    repository: &Repository,
+    ids: &[ObjectId],
+    cache: Option<&Path>,
+) -> Result<Vec<Drawn>, Error> {
+    let name = cache_name("drawn", repository);
+    let mut known = cache.map_or_else(BTreeMap::new, |folder| kept(&folder.join(&name)).unwrap_or_default());
+    let alone: BTreeSet<ObjectId> = listed(&shallow(repository)?).into_iter().collect();
+    let unknown = ids.iter().filter(|id| !known.contains_key(id) && !alone.contains(id));
+    let unknown: Vec<ObjectId> = unknown.copied().collect();
+    let mut passing = BTreeMap::new();
+    if !unknown.is_empty() {
+        let session = Session::new(git, repository.folder(), Deadline::after(TIME), ANSWER);
+        let ids_length = unknown.first().map_or(IdLength::Short, IdLength::of);
+        let session = session.without_attributes(ids_length);
+        let (whole, partial) = read(&session, &unknown)?;
+        known.extend(whole);
+        passing = partial;
+        if let Some(folder) = cache {
+            // What can't be kept is read again the next time.
+            let _ = keep(folder, &name, ids, &known);
+        }
+    }
+    let files = |id: &ObjectId| known.get(id).or_else(|| passing.get(id)).cloned().unwrap_or_default();
+    Ok(ids.iter().map(|id| Drawn { id: *id, files: files(id) }).collect())
+}
+
+/// Files by commit.
+type Files = BTreeMap<ObjectId, Vec<DrawnFile>>;
+
+/// The files of commits: those of which all is known, and the others.
+fn read(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error> {
+    if !Blobs::are_commits(session, ids)? {
+        // Git says nothing about a commit that is not here, as if it had changed nothing.
+        return Err(UNREADABLE);
+    }
+    let listed = list(session, ids)?;
+    let blobs = Blobs::look(session, listed.values().flatten().flat_map(Entry::blobs))?;
+    let is_here = |entries: &[Entry]| entries.iter().flat_map(Entry::blobs).all(|blob| blobs.has(&blob));
+    let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
+    let mut lines = count(session, &here)?;
+    let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
+    let before = blobs.count_lines(session, before.filter_map(Entry::counted_before))?;
+    let (mut whole, mut partial) = (Files::new(), Files::new());
+    for id in ids {
+        let entries = listed.get(id).map(Vec::as_slice).unwrap_or_default();
+        let is_whole = is_here(entries);
+        let mut counted = lines.remove(id).unwrap_or_default();
+        let file = |entry: &Entry| {
+            let lines = counted.remove(entry.path.as_bytes()).flatten().filter(|_| is_whole);
+            drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before)
+        };
+        let files = entries.iter().map(file).collect();
+        if is_whole {
+            whole.insert(*id, files)
+        } else {
+            partial.insert(*id, files)
+        };
+    }
+    Ok((whole, partial))
+}
+
+fn drawn_file(entry: &Entry, lines: Option<Lines>, before: &BTreeMap<ObjectId, Option<u32>>) -> DrawnFile {
+    let known = match (entry.status, lines) {
+        (Status::Added, _) => Some(0),
+        (Status::Deleted, Some(lines)) => Some(lines.removed),
+        (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
+        (_, None) => None,
+    };
+    DrawnFile { path: entry.from.clone().unwrap_or_else(|| entry.path.clone()), lines, before: known }
+}
+
+const OPTIONS: [&str; 11] = [
+    "diff-tree",
+    "--stdin",
+    "-r",
+    "-z",
+    "-M100%",
+    "--root",
+    "--no-abbrev",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "-O/dev/null",
+];
+
+fn ask(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let input = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
+    session.answer(&OPTIONS, &[form, "--ignore-submodules=none"], input)
+}
+
+const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
+
+/// The files of each commit. A commit is introduced by its id; one without a change isn't.
+fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<Entry>>, Error> {
+    let answer = ask(session, "--raw", ids)?;
+    let mut fields = Fields(&answer);
+    let mut listed: BTreeMap<ObjectId, Vec<Entry>> = BTreeMap::new();
+    let mut current = None;
+    while let Some(first) = fields.0.first() {
+        if *first == b':' {
+            let entries = current.and_then(|id| listed.get_mut(&id)).ok_or(UNREADABLE)?;
+            let mut raw = Raw::default();
+            listing::entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
+            entries.append(&mut raw.entries);
+        } else {
+            let id = fields.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
+            listed.entry(id).or_default();
+            current = Some(id);
+        }
+    }
+    Ok(listed)
+}
+
+/// The lines of a commit by path.
+type Counted = BTreeMap<Vec<u8>, Option<Lines>>;
+
+fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Counted>, Error> {
+    let answer = ask(session, "--numstat", ids)?;
+    let mut fields = Fields(&answer);
+    let mut counted: BTreeMap<ObjectId, Counted> = ids.iter().map(|id| (*id, Counted::new())).collect();
+    let mut current = None;
+    while !fields.0.is_empty() {
+        let line = Fields(fields.0).next().ok_or(UNREADABLE)?;
+        if let Some(id) = ObjectId::parse(line) {
+            fields.next();
+            current = Some(id);
+        } else {
+            let (path, lines) = listing::counted(&mut fields).ok_or(UNREADABLE)?;
+            current.and_then(|id| counted.get_mut(&id)).ok_or(UNREADABLE)?.insert(path, lines);
+        }
+    }
+    Ok(counted)
+}
+
+/// What was kept; `None` if there is nothing, or it is no such file.
+fn kept(path: &Path) -> Option<Files> {
+    let Ok(Some(Content::Whole(bytes))) = read_regular(path, LARGEST) else { return None };
+    let (sum, payload) = bytes.strip_prefix(FORM)?.split_at_checked(SUM)?;
+    if Sha256::digest(payload).as_slice() != sum {
+        return None;
+    }
+    let mut files = Files::new();
+    let mut reader = Bytes(payload);
+    while !reader.0.is_empty() {
+        let id = ObjectId::from_bytes(reader.text()?)?;
+        let count = reader.number()?;
+        let list = (0..count).map(|_| reader.file()).collect::<Option<Vec<_>>>()?;
+        files.insert(id, list);
+    }
+    Some(files)
+}
+
+/// Keeps the drawn commits and as many others as there is room for.
+fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<(), Error> {
+    let others = known.keys().filter(|id| !ids.contains(id)).take(KEPT.saturating_sub(ids.len()));
+    let mut payload = Vec::new();
+    for (id, files) in ids.iter().chain(others).filter_map(|id| Some((id, known.get(id)?))) {
+        text(&mut payload, id.as_bytes());
+        number(&mut payload, files.len());
+        for file in files {
+            text(&mut payload, file.path.as_bytes());
+            let lines = file.lines.map(|lines| [lines.added, lines.removed]);
+            let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
+            numbers.iter().for_each(|number| payload.extend_from_slice(&number.unwrap_or(u32::MAX).to_le_bytes()));
+        }
+    }
+    let mut bytes = FORM.to_vec();
+    bytes.extend_from_slice(&Sha256::digest(&payload));
+    bytes.append(&mut payload);
+    std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    replace(folder, Path::new(name), &bytes, Access::Private)
+}
+
+fn number(out: &mut Vec<u8>, number: usize) {
+    out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn text(out: &mut Vec<u8>, bytes: &[u8]) {
+    number(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+struct Bytes<'b>(&'b [u8]);
+
+impl<'b> Bytes<'b> {
+    fn number(&mut self) -> Option<u32> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*number))
+    }
+
+    fn text(&mut self) -> Option<&'b [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(text)
+    }
+
+    fn file(&mut self) -> Option<DrawnFile> {
+        let path = RepoPath::new(self.text()?);
+        let mut known = || self.number().map(|number| (number != u32::MAX).then_some(number));
+        let (added, removed, before) = (known()?, known()?, known()?);
+        let lines = added.zip(removed).map(|(added, removed)| Lines { added, removed });
+        Some(DrawnFile { path, lines, before })
+    }
+}

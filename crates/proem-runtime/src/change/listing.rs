@@ -1,0 +1,160 @@
+//! Reads what `diff-tree`, `diff-index` and their likes list with `-z`.
+
+use std::collections::BTreeMap;
+
+use proem_risk::change::{FileKind, Lines, Status};
+use proem_risk::history::ObjectId;
+use proem_risk::path::RepoPath;
+
+use crate::{
+    Error,
+    git::status::{number, split},
+};
+
+/// A changed path (git-diff(1), "Raw output format").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: RepoPath,
+    pub(super) from: Option<RepoPath>,
+    pub(super) status: Status,
+    /// What it is after the change, before it for a deleted one.
+    mode: Mode,
+    /// The blob before; `None` if there was none.
+    pub(super) old: Option<ObjectId>,
+    /// The blob after; `None` if there is none or git didn't compute it.
+    pub(super) new: Option<ObjectId>,
+}
+
+/// The kinds of modes that git stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    File,
+    Link,
+    Submodule,
+}
+
+impl Entry {
+    pub(super) const fn kind(&self) -> FileKind {
+        match self.mode {
+            Mode::File => FileKind::Regular,
+            Mode::Link => FileKind::Link,
+            Mode::Submodule => FileKind::Submodule,
+        }
+    }
+
+    /// The blob whose lines are worth counting: that of a file that was there before and is after.
+    pub(super) fn counted_before(&self) -> Option<ObjectId> {
+        let stays = matches!(self.status, Status::Modified | Status::Renamed | Status::TypeChanged);
+        self.old.filter(|_| stays && self.mode == Mode::File)
+    }
+
+    /// The blobs that a comparison of its contents reads.
+    pub(super) fn blobs(&self) -> impl Iterator<Item = ObjectId> {
+        let blobs = if self.mode == Mode::Submodule { [None, None] } else { [self.old, self.new] };
+        blobs.into_iter().flatten()
+    }
+}
+
+/// What a list of paths says.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    pub(super) entries: Vec<Entry>,
+    /// How many paths are in conflict, and in no entry.
+    pub(super) unmerged: usize,
+}
+
+/// Hands over the fields of `piece` that end in NUL; `rest` keeps what has not ended yet.
+pub(super) fn split_fields(rest: &mut Vec<u8>, piece: &[u8], field: &mut dyn FnMut(&[u8])) {
+    let mut fields = piece.split(|&byte| byte == 0).peekable();
+    while let Some(part) = fields.next() {
+        let ends = fields.peek().is_some();
+        if rest.is_empty() && ends {
+            field(part);
+        } else {
+            rest.extend_from_slice(part);
+            if ends {
+                field(rest);
+                rest.clear();
+            }
+        }
+    }
+}
+
+/// Reads the paths of one comparison.
+pub(super) fn raw(bytes: &[u8], command: &'static str) -> Result<Raw, Error> {
+    let mut fields = Fields(bytes);
+    let mut raw = Raw::default();
+    while !fields.0.is_empty() {
+        entry(&mut fields, &mut raw).ok_or(Error::GitAnswer { command })?;
+    }
+    Ok(raw)
+}
+
+/// Fields that end in NUL.
+pub(super) struct Fields<'b>(pub(super) &'b [u8]);
+
+impl<'b> Fields<'b> {
+    pub(super) fn next(&mut self) -> Option<&'b [u8]> {
+        let (field, rest) = split(self.0, 0)?;
+        self.0 = rest;
+        Some(field)
+    }
+}
+
+/// Reads a path with its modes, ids and status; what is in conflict is only counted.
+pub(super) fn entry(fields: &mut Fields<'_>, raw: &mut Raw) -> Option<()> {
+    let mut words = fields.next()?.strip_prefix(b":")?.split(|&byte| byte == b' ');
+    let (before, after) = (words.next()?, words.next()?);
+    let (old, new) = (ObjectId::parse(words.next()?)?, ObjectId::parse(words.next()?)?);
+    let letter = *words.next()?.first()?;
+    let status = match letter {
+        b'A' => Status::Added,
+        b'M' => Status::Modified,
+        b'D' => Status::Deleted,
+        b'T' => Status::TypeChanged,
+        b'R' => Status::Renamed,
+        b'U' => {
+            fields.next()?;
+            raw.unmerged = raw.unmerged.saturating_add(1);
+            return Some(());
+        }
+        _ => return None,
+    };
+    let from = if status == Status::Renamed { Some(RepoPath::new(fields.next()?)) } else { None };
+    let path = RepoPath::new(fields.next()?);
+    let mode = match if status == Status::Deleted { before } else { after } {
+        b"120000" => Mode::Link,
+        b"160000" => Mode::Submodule,
+        _ => Mode::File,
+    };
+    let there = |id: ObjectId| Some(id).filter(|id| id.as_bytes().iter().any(|&byte| byte != 0));
+    raw.entries.push(Entry { path, from, status, mode, old: there(old), new: there(new) });
+    Some(())
+}
+
+/// Reads the lines of one comparison, by the path after it.
+pub(super) fn numstat(bytes: &[u8], command: &'static str) -> Result<BTreeMap<Vec<u8>, Option<Lines>>, Error> {
+    let mut fields = Fields(bytes);
+    let mut lines = BTreeMap::new();
+    while !fields.0.is_empty() {
+        let (path, counted) = counted(&mut fields).ok_or(Error::GitAnswer { command })?;
+        lines.insert(path, counted);
+    }
+    Ok(lines)
+}
+
+/// Reads a path with its lines: `1 TAB 2 TAB path`, or nothing for the path and two more fields for a rename.
+pub(super) fn counted(fields: &mut Fields<'_>) -> Option<(Vec<u8>, Option<Lines>)> {
+    let (added, rest) = split(fields.next()?, b'\t')?;
+    let (removed, path) = split(rest, b'\t')?;
+    let lines = match (added, removed) {
+        (b"-", b"-") => None,
+        _ => Some(Lines { added: count(added)?, removed: count(removed)? }),
+    };
+    let path = if path.is_empty() { fields.next().and_then(|_| fields.next())? } else { path };
+    Some((path.to_vec(), lines))
+}
+
+fn count(digits: &[u8]) -> Option<u32> {
+    number(digits).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,163 @@
+//! Finds the commits that a person means.
+
+use proem_risk::change::Kind;
+use proem_risk::history::ObjectId;
+
+use super::{ANSWER, SMALL_TIME, commit};
+use crate::{
+    Error,
+    git::{GitProgram, Place, Repository, Session, filters},
+    process::Deadline,
+};
+
+/// What a person asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spec {
+    /// The work tree with untracked files if something there is not committed, else HEAD.
+    Auto,
+    /// A commit.
+    Rev(String),
+    /// What the second revision has since it parted from the first.
+    Range(String, String),
+    /// What is staged.
+    Staged,
+    /// The work tree with untracked files.
+    WorkTree,
+}
+
+/// Reads `REV`, `A..B` or `A...B`. Both ranges mean the same, what B has since the common ancestor; a missing
+/// end is HEAD.
+#[must_use]
+pub fn parse(text: &str) -> Spec {
+    let range = text.split_once("...").or_else(|| text.split_once(".."));
+    let end = |end: &str| if end.is_empty() { "HEAD".to_owned() } else { end.to_owned() };
+    range.map_or_else(|| Spec::Rev(text.to_owned()), |(from, to)| Spec::Range(end(from), end(to)))
+}
+
+/// What is said of HEAD when nobody named it.
+const HEAD: &str = "HEAD, since nothing is uncommitted";
+
+/// What is meant, in commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// Where the change comes from.
+    pub kind: Kind,
+    /// The commit that it is or ends with; `None` for what is not committed.
+    pub id: Option<ObjectId>,
+    /// The commit that it stands on; `None` if it begins the history.
+    pub base: Option<ObjectId>,
+    /// How many commits it has; 0 for what is not committed.
+    pub commits: u32,
+    /// Whether the commit has more than one parent: it is assessed against the first.
+    pub is_merge: bool,
+    /// When, in seconds since 1970; the caller's clock for what is not committed.
+    pub at: i64,
+    /// What was chosen, in our words.
+    pub said: &'static str,
+}
+
+/// Finds the commits that `spec` means. `now` is the caller's clock in seconds since 1970.
+///
+/// # Errors
+///
+/// [`Error::NoRevision`], [`Error::AmbiguousRevision`], [`Error::NoCommits`], [`Error::NoMergeBase`],
+/// [`Error::MissingParent`] or [`Error::BareRepository`]; what git refuses otherwise.
+pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<Resolved, Error> {
+    let mut session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    match spec {
+        Spec::Auto => {
+            if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session)? {
+                return uncommitted(&session, Kind::WorkTree, now, "the work tree, with untracked files");
+            }
+            single(&session, "HEAD", HEAD)
+        }
+        Spec::Rev(revision) => single(&session, revision, "the commit"),
+        Spec::Range(from, to) => range(&session, from, to),
+        Spec::Staged | Spec::WorkTree if repository.place == Place::Bare => {
+            Err(Error::BareRepository { git_dir: repository.common_dir.clone() })
+        }
+        Spec::Staged => uncommitted(&session, Kind::Staged, now, "what is staged"),
+        Spec::WorkTree => uncommitted(&session, Kind::WorkTree, now, "the work tree, with untracked files"),
+    }
+}
+
+fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<Resolved, Error> {
+    let id = verify(session, revision)?;
+    let commit = commit::read(session, &id)?;
+    let base = commit.parents.first().copied();
+    if let Some(base) = base
+        && !is_here(session, &base)?
+    {
+        return Err(Error::MissingParent { commit: id });
+    }
+    let is_merge = commit.parents.len() > 1;
+    let said = match (is_merge, said) {
+        (true, HEAD) => "HEAD, a merge, against its first parent, since nothing is uncommitted",
+        (true, _) => "the merge, against its first parent",
+        (false, said) => said,
+    };
+    Ok(Resolved { kind: Kind::Commit, id: Some(id), base, commits: 1, is_merge, at: commit.at, said })
+}
+
+fn range(session: &Session<'_>, from: &str, to: &str) -> Result<Resolved, Error> {
+    let (first, last) = (verify(session, from)?, verify(session, to)?);
+    let ends = [first.to_string(), last.to_string()];
+    let answer = session.ask_about(&["merge-base"], &[&ends[0], &ends[1]], &[0, 1])?;
+    if answer.code == 1 {
+        return Err(Error::NoMergeBase { from: from.to_owned(), to: to.to_owned() });
+    }
+    let base = line_id(&answer.stdout, "merge-base")?;
+    let counted = session.ask_about(&["rev-list", "--count"], &[&ends[1], &format!("^{base}"), "--"], &[0])?;
+    let commits = std::str::from_utf8(counted.stdout.trim_ascii()).ok().and_then(|count| count.parse().ok());
+    let commits = commits.ok_or(Error::GitAnswer { command: "rev-list" })?;
+    let at = commit::read(session, &last)?.at;
+    let said = "what the second revision has since the common ancestor";
+    Ok(Resolved { kind: Kind::Range, id: Some(last), base: Some(base), commits, is_merge: false, at, said })
+}
+
+fn uncommitted(session: &Session<'_>, kind: Kind, at: i64, said: &'static str) -> Result<Resolved, Error> {
+    let base = match verify(session, "HEAD") {
+        Ok(base) => Some(base),
+        Err(Error::NoCommits) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Resolved { kind, id: None, base, commits: 0, is_merge: false, at, said })
+}
+
+/// The commit that a revision names. What could be an option never reaches git.
+pub(super) fn verify(session: &Session<'_>, revision: &str) -> Result<ObjectId, Error> {
+    let none = || Error::NoRevision { revision: revision.to_owned() };
+    if revision.is_empty() || revision.starts_with('-') || revision.contains(['\0', '\n']) {
+        return Err(none());
+    }
+    let asked = format!("{revision}^{{commit}}");
+    match session.ask_about(&["rev-parse", "--verify", "--end-of-options"], &[&asked], &[0]) {
+        Ok(answer) => line_id(&answer.stdout, "rev-parse"),
+        Err(Error::GitFailed { said, .. }) if said.measure(|said| said.contains(" is ambiguous")) => {
+            Err(Error::AmbiguousRevision { revision: revision.to_owned() })
+        }
+        Err(Error::GitFailed { code: Some(128), .. }) => {
+            let head = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
+            Err(if head.code == 1 && matches!(revision, "HEAD" | "@") { Error::NoCommits } else { none() })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn line_id(line: &[u8], command: &'static str) -> Result<ObjectId, Error> {
+    // A crossed history has several merge bases; git names the best first.
+    let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    ObjectId::parse(line).ok_or(Error::GitAnswer { command })
+}
+
+fn is_here(session: &Session<'_>, id: &ObjectId) -> Result<bool, Error> {
+    let answer = session.ask_about(&["cat-file", "-e"], &[&id.to_string()], &[0, 1, 128])?;
+    Ok(answer.code == 0)
+}
+
+/// Whether something is not committed. Submodules count by their commit alone.
+fn is_dirty(session: &mut Session<'_>) -> Result<bool, Error> {
+    filters::overrides(session)?;
+    let status = ["status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
+    Ok(!session.ask(&status, &[0])?.stdout.is_empty())
+}

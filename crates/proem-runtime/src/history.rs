@@ -1,0 +1,232 @@
+//! Reads the history of a repository, as far as its commits and the names of what they touched go.
+//!
+//! One `git log` tells all, without reading any file's content: `--raw -M100%` compares names and ids alone,
+//! so it works in a partial clone too. Its answer is taken apart while git still writes it. A log that ends
+//! early is an error, never a shorter history.
+//!
+//! What was read is kept in a folder of the caller's, outside the repository: one file for each repository,
+//! with the commit that it was read for. A later reading asks git only for what that commit doesn't reach,
+//! and then drops what the wanted commit doesn't reach, so that the answer never depends on what was kept.
+//! A kept file that is damaged, of another version, or of another mailmap is left and written anew.
+
+mod cache;
+mod log;
+mod mends;
+
+use std::path::Path;
+use std::time::Duration;
+
+use proem_risk::history::{Builder, History, Missing, ObjectId};
+use proem_risk::identity::Mailmap;
+
+use crate::{
+    Error,
+    files::{Content, read_regular},
+    git::{GitProgram, Repository, Session},
+    process::Deadline,
+};
+
+pub(crate) use self::cache::name as cache_name;
+use self::cache::{Cache, Key};
+use self::log::{Log, Parents};
+
+/// The time that reading a history may take.
+const TIME: Duration = Duration::from_mins(10);
+
+/// The most that other answers than the log, and the files below, may have, in bytes.
+const FILE: usize = 4 << 20;
+
+/// The most of a list of commits without parents that is read, in bytes.
+const SHALLOW: usize = 64 << 20;
+
+/// The most commits that are read unless the caller says otherwise.
+const MOST: u32 = 200_000;
+
+/// Which history is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryWanted {
+    /// The commits whose ancestors are read; they are part of them.
+    pub tips: Vec<ObjectId>,
+    /// The commit whose `.mailmap` and `.git-blame-ignore-revs` hold: the base of what is assessed, never the
+    /// change itself. Without it neither is read.
+    pub base: Option<ObjectId>,
+    /// Whether only first parents are followed. A merge stands for all that it brought then, and is no merge.
+    pub first_parent: bool,
+    /// The beginning of the window, in seconds since 1970; `None` for all.
+    pub since: Option<i64>,
+    /// The most commits that are kept, newest first.
+    pub most_commits: u32,
+    /// The caller's clock, in seconds since 1970: what is dated later can't be true.
+    pub now: i64,
+}
+
+impl Default for HistoryWanted {
+    /// All of nothing, at the beginning of 1970.
+    fn default() -> Self {
+        Self { tips: Vec::new(), base: None, first_parent: false, since: None, most_commits: MOST, now: 0 }
+    }
+}
+
+/// A history and where it came from.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// The history, up to the wanted commit.
+    pub history: History,
+    /// How many of its commits were kept from an earlier reading.
+    pub cached: u32,
+    /// How many were read from git.
+    pub new: u32,
+    /// What the caller should know, in our words.
+    pub notes: Vec<String>,
+}
+
+/// Reads a history. `cache` is the folder that histories are kept in, which must not be the repository's;
+/// without it all is read anew, and so it is along first parents. `progress` hears how many commits were read
+/// from git so far.
+///
+/// # Errors
+///
+/// What git refuses; [`Error::GitAnswer`] if its log can't be understood; [`Error::History`] if the commits
+/// don't make a history. What goes wrong with the cache is a note.
+pub fn history(
+    git: &GitProgram,
+    repository: &Repository,
+    wanted: &HistoryWanted,
+    cache: Option<&Path>,
+    progress: &dyn Fn(u64),
+) -> Result<Read, Error> {
+    let session = Session::new(git, repository.folder(), Deadline::after(TIME), FILE);
+    let mut notes = Vec::new();
+    let mut surroundings = surroundings(&session, repository, wanted.base.as_ref(), &mut notes)?;
+    let key = Key::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
+    let cache = cache.filter(|_| !wanted.first_parent).map(|folder| Cache::new(folder, &key));
+    let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
+    let kept = kept.filter(|kept| kept.tips.iter().all(|tip| is_commit(&session, tip)));
+    let before = kept.as_ref().map_or(0, |kept| count(&kept.history));
+    surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
+    let is_kept = wanted.tips.is_empty()
+        || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
+    let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
+    let mut builder = Builder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
+    let mut new = 0;
+    if !is_kept {
+        let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), progress);
+        log.without_parents(listed(&surroundings.shallow));
+        read_log(&session, wanted, &kept_tips, &mut log)?;
+        (builder, new) = log.end()?;
+    }
+    let Surroundings { ignored, missing, .. } = surroundings;
+    let mut history = builder.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
+    if let Some(cache) = cache.filter(|_| !is_kept)
+        && let Err(error) = cache.write(&wanted.tips, &history)
+    {
+        notes.push(format!("the history could not be kept for the next time: {error}"));
+    }
+    let cached = before.min(count(&history).saturating_sub(new));
+    if let Some(since) = wanted.since {
+        let missing = history.missing();
+        let window = Builder::new(Some(history)).since(since);
+        history = window.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
+    }
+    Ok(Read { history, cached, new, notes })
+}
+
+fn count(history: &History) -> u32 {
+    u32::try_from(history.commits().len()).unwrap_or(u32::MAX)
+}
+
+/// What is known of a repository besides its commits.
+struct Surroundings {
+    mailmap: Vec<u8>,
+    /// What `.git-blame-ignore-revs` names.
+    ignored: Vec<ObjectId>,
+    /// The list of commits whose parents are not here; empty unless the clone is shallow.
+    shallow: Vec<u8>,
+    missing: Missing,
+}
+
+fn surroundings(
+    session: &Session<'_>,
+    repository: &Repository,
+    base: Option<&ObjectId>,
+    notes: &mut Vec<String>,
+) -> Result<Surroundings, Error> {
+    let [mailmap, ignored] = [".mailmap", ".git-blame-ignore-revs"]
+        .map(|name| base.map_or(Ok(Vec::new()), |base| file_at(session, base, name, notes)));
+    let shallow = shallow(repository)?;
+    let missing = Missing { shallow: !shallow.is_empty(), partial: is_partial(session)?, ..Missing::default() };
+    Ok(Surroundings { mailmap: mailmap?, ignored: listed(&ignored?), shallow, missing })
+}
+
+/// The list of commits whose parents a shallow clone left out, an id a line; empty for any other repository.
+pub(crate) fn shallow(repository: &Repository) -> Result<Vec<u8>, Error> {
+    Ok(match read_regular(&repository.common_dir.join("shallow"), SHALLOW)? {
+        Some(Content::Whole(bytes) | Content::Cut(bytes)) => bytes,
+        None => Vec::new(),
+    })
+}
+
+/// The content of a regular file at the root of a commit; empty, with a note where that hides something, if
+/// there is none.
+pub(crate) fn file_at(
+    session: &Session<'_>,
+    tip: &ObjectId,
+    name: &'static str,
+    notes: &mut Vec<String>,
+) -> Result<Vec<u8>, Error> {
+    let answer = session.ask_about(&["ls-tree", "-z", "--full-tree"], &[&tip.to_string(), "--", name], &[0])?;
+    let mut words = answer.stdout.split(|byte| b" \t".contains(byte));
+    let (Some(mode), Some(_), Some(id)) = (words.next(), words.next(), words.next()) else { return Ok(Vec::new()) };
+    let id = ObjectId::parse(id).ok_or(Error::GitAnswer { command: "ls-tree" })?;
+    if !mode.starts_with(b"100") {
+        notes.push(format!("`{name}` is no regular file and was not read"));
+        return Ok(Vec::new());
+    }
+    match session.ask_about(&["cat-file", "blob"], &[&id.to_string()], &[0]) {
+        Ok(answer) => Ok(answer.stdout),
+        Err(Error::GitFailed { .. } | Error::TooMuchOutput { .. }) => {
+            notes.push(format!("`{name}` is not here or too large and was not read"));
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The commits that a file of `blame.ignoreRevsFile` lists: an id a line, `#` begins a comment (git-blame(1)).
+pub(crate) fn listed(text: &[u8]) -> Vec<ObjectId> {
+    let lines = text.split(|&byte| byte == b'\n').filter_map(|line| line.split(|&byte| byte == b'#').next());
+    lines.filter_map(|line| ObjectId::parse(line.trim_ascii())).collect()
+}
+
+/// Whether some objects were left at a remote when this repository was cloned.
+pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
+    let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
+    let answer = session.ask_about(&["config", "-z", "--get-regexp"], &[keys], &[0, 1])?;
+    let entries = answer.stdout.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
+    Ok(entries.into_iter().any(|entry| !entry.ends_with(b"\nfalse")))
+}
+
+/// Whether there is a commit with this id.
+fn is_commit(session: &Session<'_>, id: &ObjectId) -> bool {
+    session.ask_about(&["cat-file", "-e"], &[&format!("{id}^{{commit}}")], &[0]).is_ok()
+}
+
+/// Reads the commits that the wanted tips reach and `kept` don't.
+///
+/// Each option outranks a setting that the repository's own configuration could have changed. Nothing limits
+/// the log by date: git would end it at the first commit with a wrong one.
+fn read_log(session: &Session<'_>, wanted: &HistoryWanted, kept: &[ObjectId], log: &mut Log<'_>) -> Result<(), Error> {
+    let mut more = if wanted.first_parent {
+        log.follow(Parents::First);
+        vec!["--first-parent".to_owned(), "--diff-merges=first-parent".to_owned()]
+    } else {
+        vec!["--diff-merges=off".to_owned()]
+    };
+    // One more than wanted shows that there are more.
+    more.push(format!("--max-count={}", wanted.most_commits.saturating_add(1)));
+    more.extend(wanted.tips.iter().map(ObjectId::to_string));
+    more.extend(kept.iter().map(|kept| format!("^{kept}")));
+    more.push("--".to_owned());
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    session.stream(&log::LOG, &more, Vec::new(), &mut |piece| log.take(piece))
+}

@@ -1,0 +1,105 @@
+//! Keeps a history from one reading to the next.
+//!
+//! A file is what it was read for, a line each, and the history behind a NUL. A reader sees one whole file or
+//! none; of two writers the last one wins, and either wrote a history that is right.
+
+use std::path::{Path, PathBuf};
+
+use proem_risk::history::{History, ObjectId};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    Error,
+    files::{Access, Content, read_regular, replace},
+    git::Repository,
+};
+
+/// The form of the file, and of what is read from messages.
+const FORM: &str = "proem history 1";
+
+/// The most that a kept history may have, in bytes.
+const LARGEST: usize = 2 << 30;
+
+/// What a kept history depends on besides the commits.
+pub(super) struct Key {
+    /// The name of the file.
+    name: String,
+    /// What must be the same.
+    lines: String,
+}
+
+/// A history that was kept.
+pub(super) struct Kept {
+    /// The commits that it was read for.
+    pub(super) tips: Vec<ObjectId>,
+    pub(super) history: History,
+}
+
+/// The file of one repository.
+pub(super) struct Cache<'a> {
+    folder: &'a Path,
+    key: &'a Key,
+}
+
+impl Key {
+    /// The key of a repository with this mailmap and this list of commits without parents. A history that is
+    /// cut holds for one number of commits only.
+    pub(super) fn of(repository: &Repository, mailmap: &[u8], shallow: &[u8], most: u32) -> Self {
+        let name = name("history", repository);
+        Self { name, lines: format!("{FORM}\n{}\n{}\n{most}\n", hash(mailmap), hash(shallow)) }
+    }
+}
+
+/// The name of the file that keeps `what` of a repository.
+pub(crate) fn name(what: &str, repository: &Repository) -> String {
+    format!("{what}-{}", hash(repository.common_dir.as_os_str().as_encoded_bytes()))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl<'a> Cache<'a> {
+    pub(super) const fn new(folder: &'a Path, key: &'a Key) -> Self {
+        Self { folder, key }
+    }
+
+    /// What was kept; `None` if there is nothing of use, with a note if that is news.
+    pub(super) fn read(&self, notes: &mut Vec<String>) -> Option<Kept> {
+        let path: PathBuf = self.folder.join(&self.key.name);
+        let bytes = match read_regular(&path, LARGEST) {
+            Ok(Some(Content::Whole(bytes))) => bytes,
+            Ok(None) => return None,
+            Ok(Some(Content::Cut(_))) => {
+                notes.push("the kept history is too large and was read anew".to_owned());
+                return None;
+            }
+            Err(error) => {
+                notes.push(format!("the kept history could not be read, and was read anew from git: {error}"));
+                return None;
+            }
+        };
+        let kept = self.parse(&bytes);
+        if kept.is_none() {
+            notes.push("the kept history was damaged or made under other conditions, and was read anew".to_owned());
+        }
+        kept
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Option<Kept> {
+        let rest = bytes.strip_prefix(self.key.lines.as_bytes())?;
+        let end = rest.iter().position(|&byte| byte == 0)?;
+        let (tips, history) = rest.split_at_checked(end)?;
+        let tips = tips.split(|&byte| byte == b' ').map(ObjectId::parse).collect::<Option<Vec<_>>>()?;
+        let history = History::from_bytes(history.get(1..)?).ok()?;
+        tips.iter().all(|tip| history.find(tip).is_some()).then_some(Kept { tips, history })
+    }
+
+    pub(super) fn write(&self, tips: &[ObjectId], history: &History) -> Result<(), Error> {
+        let tips: Vec<String> = tips.iter().map(ObjectId::to_string).collect();
+        let mut bytes = format!("{}{}\0", self.key.lines, tips.join(" ")).into_bytes();
+        bytes.append(&mut history.to_bytes());
+        std::fs::create_dir_all(self.folder).map_err(Error::io("create", self.folder))?;
+        replace(self.folder, Path::new(&self.key.name), &bytes, Access::Private)
+    }
+}

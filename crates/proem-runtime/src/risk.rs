@@ -1,0 +1,170 @@
+//! How risky changes of a repository are: git and files in, assessments out.
+//!
+//! An [`Assessor`] reads the history, the files and the past commits that changes are compared with,
+//! once for all changes of a command; [`Assessor::look`] puts one change before them. What an
+//! investigation asks for is measured by [`Measures`], beside the calls of models.
+//!
+//! Nothing of the repository runs, and none of its files configures how it is judged: rules, thresholds
+//! and the model are the caller's, attributes and the mailmap come from the base of a change.
+
+mod measures;
+mod opening;
+
+pub use self::measures::Measures;
+pub use self::opening::{AssessorOptions, Progress};
+
+use proem_agents::risk::investigation::Neighbours;
+use proem_risk::assess::{Assessment, Depth, assess};
+use proem_risk::change::Change;
+use proem_risk::coverage::Coverage;
+use proem_risk::history::{History, LeftOut, Past};
+use proem_risk::incident::{Corpus, Incident, MOST_INCIDENTS};
+use proem_risk::level::Thresholds;
+use proem_risk::metric::{Metric, Name};
+use proem_risk::metrics::{Facts, measure};
+use proem_risk::path::Rules;
+use proem_risk::sample::Sample;
+use proem_risk::score::Model;
+use proem_risk::tree::Tree;
+
+use crate::Error;
+
+/// The most fixes and reverts of a history that serve as incidents.
+const INCIDENTS: usize = 5_000;
+/// The most names of neighbours that are given.
+const NEIGHBOURS: usize = 10;
+
+/// What changes of one repository are assessed with.
+#[derive(Debug)]
+pub struct Assessor {
+    history: History,
+    tree: Option<Tree>,
+    sample: Sample,
+    rules: Rules,
+    model: Model,
+    thresholds: Thresholds,
+    window_days: u32,
+    /// Incidents of the caller's; without them the past's own fixes and reverts count.
+    incidents: Option<Vec<Incident>>,
+    coverage: Option<Coverage>,
+    about: About,
+}
+
+/// What an assessor was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// How many commits the history has.
+    pub commits: u64,
+    /// How many of them came from the cache.
+    pub cached: u64,
+    /// What is missing of the history.
+    pub missing: proem_risk::history::Missing,
+    /// How many past commits changes are compared with.
+    pub sampled: usize,
+    /// How many they were drawn from.
+    pub sampled_of: u32,
+    /// How many files of the tree were read.
+    pub files: usize,
+    /// What the caller should know, in our words.
+    pub notes: Vec<String>,
+}
+
+/// One change before all that is known.
+#[derive(Debug)]
+pub struct Look<'a> {
+    assessor: &'a Assessor,
+    change: &'a Change,
+    past: Past<'a>,
+    incidents: Corpus,
+}
+
+impl Assessor {
+    /// The rules by which paths are told apart.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub const fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Puts a change before what happened up to its base.
+    #[must_use]
+    pub fn look<'a>(&'a self, change: &'a Change) -> Look<'a> {
+        let base = change.base.as_ref().and_then(|base| self.history.find(base));
+        let past = base.map_or_else(|| self.history.nothing(), |base| self.history.past(base));
+        let incidents = match &self.incidents {
+            Some(incidents) => Corpus::new(incidents.clone()),
+            None => Corpus::new(Corpus::of_past(&past, INCIDENTS)),
+        };
+        Look { assessor: self, change, past, incidents }
+    }
+}
+
+impl Look<'_> {
+    /// The change.
+    #[must_use]
+    pub const fn change(&self) -> &Change {
+        self.change
+    }
+
+    /// What no metric counts of its past.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        self.past.left_out()
+    }
+
+    /// Assesses it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Assessment`] if the score's model refuses the change's features.
+    pub fn assess(&self, depth: Depth) -> Result<Assessment, Error> {
+        let mut assessment = assess(&self.facts(), &self.assessor.model, depth).map_err(Error::Assessment)?;
+        assessment.gaps.extend(self.assessor.about.notes.iter().cloned());
+        let cut = self.incidents.cut();
+        if cut.incidents > 0 {
+            assessment
+                .gaps
+                .push(format!("{} incidents beyond the first {MOST_INCIDENTS} were not read", cut.incidents));
+        }
+        Ok(assessment)
+    }
+
+    /// Measures one metric of a file of the change, by its place in it.
+    #[must_use]
+    pub fn measure(&self, file: u32, name: Name) -> Option<Metric> {
+        measure(&self.facts(), file, name)
+    }
+
+    /// The files within two imports of a file of the change; `None` if they are not known.
+    #[must_use]
+    pub fn neighbours(&self, file: u32) -> Option<Neighbours> {
+        let tree = self.assessor.tree.as_ref()?;
+        let path = &self.change.files.get(usize::try_from(file).ok()?)?.path;
+        let found = tree.graph.neighbours(tree.find(path)?, 2, NEIGHBOURS);
+        let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
+        Some(Neighbours {
+            direct: found.direct,
+            transitive: found.transitive,
+            mean_distance: found.mean_distance,
+            names: found.nearest.iter().filter_map(name).collect(),
+        })
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            change: self.change,
+            past: &self.past,
+            tree: self.assessor.tree.as_ref(),
+            coverage: self.assessor.coverage.as_ref(),
+            incidents: &self.incidents,
+            sample: &self.assessor.sample,
+            thresholds: &self.assessor.thresholds,
+            window_days: self.assessor.window_days,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Metrics and neighbours as effects of an investigation, beside the calls of models.
+
+use std::time::Duration;
+
+use proem_agents::risk::investigation::{EXPAND, MEASURE};
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::run::{Effect, EffectId, Performed};
+use proem_risk::metric::Name;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use tokio_util::sync::CancellationToken;
+
+use super::Look;
+use crate::driver::Perform;
+
+/// Performs what an investigation asks for.
+#[derive(Debug)]
+pub struct Measures<'m, W> {
+    look: &'m Look<'m>,
+    calls: W,
+    /// The most time for one call.
+    each: Duration,
+}
+
+impl<'m, W> Measures<'m, W> {
+    /// Measures by looking at a change; calls are made by `calls` and given up after `each`.
+    #[must_use]
+    pub const fn new(look: &'m Look<'m>, calls: W, each: Duration) -> Self {
+        Self { look, calls, each }
+    }
+
+    /// What calls were made by.
+    #[must_use]
+    pub fn into_calls(self) -> W {
+        self.calls
+    }
+
+    fn measured(&self, what: &str, of: &Json) -> Option<Json> {
+        match what {
+            MEASURE => {
+                let Wanted { metric, file } = Wanted::deserialize(of).ok()?;
+                serde_json::to_value(self.look.measure(file, metric)?).ok()
+            }
+            EXPAND => serde_json::to_value(self.look.neighbours(Around::deserialize(of).ok()?.file)?).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// What is to be measured.
+#[derive(Debug, Serialize, Deserialize)]
+struct Wanted {
+    metric: Name,
+    file: u32,
+}
+
+/// Whose neighbours are wanted.
+#[derive(Debug, Serialize, Deserialize)]
+struct Around {
+    file: u32,
+}
+
+impl<W: Perform + Sync> Perform for Measures<'_, W> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+        if let Effect::Measure { what, of } = effect {
+            return match self.measured(what, of) {
+                Some(value) => Performed::Measured { value },
+                None => Performed::Failed {
+                    failure: Failure::new(FailureKind::Refused, format!("`{what}` of {of} is not known")),
+                },
+            };
+        }
+        // A call that takes too long is told to end, and says itself how far it came.
+        let ended = stop.child_token();
+        let mut call = std::pin::pin!(self.calls.perform(id, effect, &ended));
+        match tokio::time::timeout(self.each, call.as_mut()).await {
+            Ok(performed) => performed,
+            Err(_) => {
+                ended.cancel();
+                call.await
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Reads which file of a repository imports which.
+//!
+//! Invariants: nothing of the repository runs, no link is followed, no submodule entered; names stay
+//! bytes; what could not be read is labelled where it stands and counted in a gap, because a fan-in
+//! that misses importers is too low and must not pass for known.
+//!
+//! A source is parsed once for its content: what was read is kept in the user's cache by git's id of
+//! the blob, or by the hash of a file that differs from what git has.
+
+mod batch;
+mod cache;
+mod languages;
+mod listing;
+mod reading;
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use proem_imports::{Extracted, Language, Limits, Manifests, resolve, resolve::File};
+use proem_risk::graph::{Edge, EdgeKind, Graph};
+
+use crate::{
+    Error,
+    git::{GitProgram, Place, Repository, Session},
+    process::Deadline,
+    structure::{
+        cache::{Cache, Key},
+        listing::{Content, Entry, Listing},
+        reading::{Job, Read, Want},
+    },
+};
+
+/// Which files of a repository are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At<'a> {
+    /// Those of a commit, given by anything that git takes for one.
+    Commit(&'a str),
+    /// Those of the work tree: tracked ones as they are, and untracked ones that aren't ignored.
+    WorkTree,
+}
+
+/// Bounds on reading a repository's structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StructureLimits {
+    /// The most sources that are read, cached ones not counted.
+    pub files: usize,
+    /// The most bytes that are read.
+    pub bytes: u64,
+    /// Time for everything.
+    pub time: Duration,
+    /// Time for parsing one source.
+    pub parse_time: Duration,
+    /// Bytes of the list of files.
+    pub listing: usize,
+    /// Bounds on one source.
+    pub source: Limits,
+}
+
+impl Default for StructureLimits {
+    /// 200,000 sources of 1 GiB in a minute, two seconds for each of at most 1 MiB, and 256 MiB of names.
+    fn default() -> Self {
+        Self {
+            files: 200_000,
+            bytes: 1 << 30,
+            time: Duration::from_mins(1),
+            parse_time: Duration::from_secs(2),
+            listing: 256 << 20,
+            source: Limits::default(),
+        }
+    }
+}
+
+/// Which file of a repository imports which.
+#[derive(Debug, Clone)]
+pub struct Structure {
+    /// The paths of all files, sorted by their bytes; their places are the graph's numbers.
+    pub paths: Vec<Vec<u8>>,
+    /// What was found out about each of them.
+    pub files: Vec<StructureFile>,
+    /// The imports.
+    pub graph: Graph,
+    /// How many files there are of each language that has no parser, by its name.
+    pub without_parser: BTreeMap<&'static str, u32>,
+    /// What is missing, in our words.
+    pub gaps: Vec<String>,
+    /// How many sources were read anew; the others came from the cache.
+    pub read: usize,
+}
+
+/// What was found out about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StructureFile {
+    /// Its language, if that has a parser.
+    pub language: Option<Language>,
+    /// Its lines that are not blank; `None` if it is no source or was not read.
+    pub lines: Option<u32>,
+    /// Those of them that only tests compile.
+    pub inline_test_lines: u32,
+    /// Imports that lead to a file of the repository.
+    pub resolved: u32,
+    /// Imports that should lead to one and don't.
+    pub unresolved: u32,
+    /// Imports of third parties.
+    pub external: u32,
+    /// Whether something of it could not be parsed.
+    pub errors: bool,
+    /// Whether its own language says that only tests compile it.
+    pub test_module: bool,
+    /// Why it was not read, if it is a source and was not.
+    pub unread: Option<Unread>,
+}
+
+/// Why a source was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Unread {
+    /// It is larger than a source that is read.
+    TooLarge,
+    /// Parsing it took too long.
+    TimedOut,
+    /// The bounds on all sources together were reached before it.
+    NotReached,
+    /// The repository, or a partial clone of it, doesn't have its content.
+    Missing,
+    /// Its language's parser could not be used.
+    NoParser,
+}
+
+impl Unread {
+    const ALL: [Self; 5] = [Self::TooLarge, Self::TimedOut, Self::NotReached, Self::Missing, Self::NoParser];
+
+    const fn why(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too large to be read",
+            Self::TimedOut => "took too long to parse",
+            Self::NotReached => "not read before the limits of the whole were reached",
+            Self::Missing => "without content here",
+            Self::NoParser => "without a parser that fits",
+        }
+    }
+}
+
+/// Reads which file of `repository` imports which.
+///
+/// `cache` is a folder of the user's for this repository; without one everything is read. `progress`
+/// hears how many of how many sources were read.
+///
+/// # Errors
+///
+/// [`Error::GitFailed`] if git doesn't know the commit or ends with an error, [`Error::TimedOut`] if it
+/// doesn't list the files in time, [`Error::TooMuchOutput`] if they are too many to list,
+/// [`Error::GitAnswer`] or [`Error::Io`]. Time running out while sources are read is no error: the
+/// rest is [`Unread::NotReached`].
+pub fn structure(
+    git: &GitProgram,
+    repository: &Repository,
+    at: At<'_>,
+    (cache, limits): (Option<&Path>, &StructureLimits),
+    progress: &dyn Fn(usize, usize),
+) -> Result<Structure, Error> {
+    let (root, folder) = match &repository.place {
+        Place::WorkTree(root) => (Some(root.as_path()), root.as_path()),
+        Place::Bare => (None, repository.common_dir.as_path()),
+    };
+    let now = Instant::now();
+    let until = now.checked_add(limits.time).unwrap_or(now);
+    let deadline = Deadline::after(limits.time);
+    let mut session = Session::new(git, folder, deadline, limits.listing);
+    let listing = match (at, root) {
+        (At::Commit(commit), _) => listing::of_commit(&session, commit)?,
+        (At::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
+        (At::WorkTree, None) => Listing::default(),
+    };
+    let bare =
+        (at == At::WorkTree && root.is_none()).then(|| "a bare repository has no work tree; name a commit".to_owned());
+    let (mut cache, note) = Cache::open(cache);
+    let mut reader = Sources { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
+    reader.gaps.extend(bare.into_iter().chain(note));
+    // Contents have limits of their own.
+    let session = Session::new(git, folder, deadline, usize::MAX);
+    let read = reader.read(&session, &listing.entries, (&mut cache, limits, until), progress)?;
+    reader.gaps.extend(cache.save());
+    Ok(reader.finish(&listing.entries, read))
+}
+
+/// The sources as they are read.
+struct Sources {
+    /// By the file's place: what was read of it, or why not.
+    facts: BTreeMap<usize, Result<Found, Unread>>,
+    manifests: Manifests,
+    gaps: Vec<String>,
+}
+
+/// What was read of a source.
+#[derive(Debug, Clone)]
+enum Found {
+    Facts(Extracted),
+    Lines(u32),
+}
+
+impl Sources {
+    /// Reads what isn't in the cache; how many that were.
+    fn read(
+        &mut self,
+        session: &Session<'_>,
+        entries: &[Entry],
+        (cache, limits, until): (&mut Cache, &StructureLimits, Instant),
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<usize, Error> {
+        let mut jobs: Vec<Job<'_>> = Vec::new();
+        // The files that a job is for: those of one content are read once.
+        let mut waiting: BTreeMap<Key, (usize, Vec<usize>)> = BTreeMap::new();
+        for (place, entry) in entries.iter().enumerate() {
+            let Some(want) = Want::of_path(&entry.path) else { continue };
+            if let Content::Unread(why) = entry.content {
+                self.facts.insert(place, Err(why));
+                continue;
+            }
+            let key = Key::new(want, &entry.content, (want == Want::Manifest).then_some(place));
+            if let Some(found) = cache.get(&key, want) {
+                self.facts.insert(place, Ok(found));
+                continue;
+            }
+            let (_, places) = waiting.entry(key).or_insert_with(|| {
+                jobs.push(Job { want, content: &entry.content });
+                (jobs.len().saturating_sub(1), Vec::new())
+            });
+            places.push(place);
+        }
+        let outcomes = reading::read(session, &jobs, (limits, until), progress)?;
+        for (key, (job, places)) in waiting {
+            let outcome = outcomes.get(job).cloned().flatten().unwrap_or(Err(Unread::NotReached));
+            self.take(&key, outcome, (entries, &places), cache);
+        }
+        Ok(jobs.len())
+    }
+
+    fn take(
+        &mut self,
+        key: &Key,
+        outcome: Result<Read, Unread>,
+        (entries, places): (&[Entry], &[usize]),
+        cache: &mut Cache,
+    ) {
+        let found = match outcome {
+            Ok(Read::Facts(facts)) => Ok(Found::Facts(facts)),
+            Ok(Read::Lines(lines)) => Ok(Found::Lines(lines)),
+            Ok(Read::Bytes(bytes)) => {
+                for entry in places.iter().filter_map(|&place| entries.get(place)) {
+                    if self.manifests.add(&entry.path, &bytes).is_err() {
+                        self.gaps.push(format!(
+                            "a project file could not be read: {}",
+                            proem_imports::resolve::manifest::BadManifest
+                        ));
+                    }
+                }
+                return;
+            }
+            Err(why) => Err(why),
+        };
+        if let Ok(found) = &found {
+            cache.put(key, found);
+        }
+        self.facts.extend(places.iter().map(|&place| (place, found.clone())));
+    }
+
+    fn finish(mut self, entries: &[Entry], read: usize) -> Structure {
+        let facts_of = |place: &usize| match self.facts.get(place) {
+            Some(Ok(Found::Facts(facts))) => Some(facts),
+            _ => None,
+        };
+        let list: Vec<File<'_>> = entries
+            .iter()
+            .enumerate()
+            .map(|(place, entry)| File { path: &entry.path, facts: facts_of(&place) })
+            .collect();
+        let resolution = resolve(&list, &self.manifests);
+        let edges = resolution.edges.iter().map(|edge| {
+            let kind = match edge.kind {
+                proem_imports::resolve::EdgeKind::Import => EdgeKind::Import,
+                proem_imports::resolve::EdgeKind::TypeOnly => EdgeKind::TypeOnly,
+                proem_imports::resolve::EdgeKind::Test => EdgeKind::Test,
+                proem_imports::resolve::EdgeKind::Ownership => EdgeKind::Ownership,
+            };
+            Edge { from: edge.from, to: edge.to, kind, calls: edge.calls }
+        });
+        let graph = Graph::new(u32::try_from(entries.len()).unwrap_or(u32::MAX), edges);
+        let mut files = Vec::with_capacity(entries.len());
+        let mut without_parser = BTreeMap::new();
+        for (place, entry) in entries.iter().enumerate() {
+            let language = Language::of_path(&entry.path);
+            if let Some(name) = languages::without_parser(&entry.path) {
+                let count: &mut u32 = without_parser.entry(name).or_default();
+                *count = count.saturating_add(1);
+            }
+            let mut file = StructureFile { language, ..StructureFile::default() };
+            match self.facts.get(&place) {
+                Some(Ok(Found::Facts(facts))) => {
+                    file.lines = Some(facts.lines);
+                    file.inline_test_lines = facts.inline_test_lines;
+                    file.errors = facts.errors;
+                }
+                Some(Ok(Found::Lines(lines))) => file.lines = Some(*lines),
+                Some(Err(why)) => file.unread = Some(*why),
+                None => {}
+            }
+            if let Some(counts) = resolution.files.get(place) {
+                file.resolved = counts.resolved;
+                file.unresolved = counts.unresolved;
+                file.external = counts.external;
+                file.test_module = counts.test_module;
+            }
+            files.push(file);
+        }
+        self.gaps.extend(gaps_of(&files));
+        self.gaps.dedup();
+        let paths = entries.iter().map(|entry| entry.path.clone()).collect();
+        Structure { paths, files, graph, without_parser, gaps: self.gaps, read }
+    }
+}
+
+/// What is missing of the sources.
+fn gaps_of(files: &[StructureFile]) -> Vec<String> {
+    let sources = files.iter().filter(|file| file.language.is_some()).count();
+    let count = |why| files.iter().filter(|file| file.language.is_some() && file.unread == Some(why)).count();
+    let line = |why: Unread| match count(why) {
+        0 => None,
+        n => Some(format!(
+            "{n} of {sources} sources were {}; who imports them is known, whom they import is not",
+            why.why()
+        )),
+    };
+    Unread::ALL.into_iter().filter_map(line).collect()
+}

@@ -1,0 +1,183 @@
+//! What was read of sources, kept from one run to the next.
+//!
+//! One file: a mark with the version, a count, entries of key and value with their lengths, and the
+//! SHA-256 of all that. It is replaced as a whole, so a reader sees all of an old one or all of a new
+//! one; of two processes that save at the same time the later one's entries stay.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use proem_imports::Extracted;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    files::{self, Access},
+    structure::{Found, listing::Content, reading::Want},
+};
+
+/// The file's name; another form gets another one.
+const NAME: &str = "structure-1.bin";
+const MARK: &[u8; 8] = b"proemst1";
+/// The largest file that is read, in bytes: facts take about 500 for each source.
+const MAX_BYTES: usize = 512 << 20;
+/// How many entries stay that this run had no use for, beside as many as it had use for: other branches have theirs.
+const SPARE: usize = 10_000;
+
+/// A content, and what is wanted of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(Vec<u8>);
+
+impl Key {
+    /// `apart` tells files of the same content apart.
+    pub(super) fn new(want: Want, content: &Content, apart: Option<usize>) -> Self {
+        let mut key = vec![want.code()];
+        match content {
+            Content::Blob(id) => key.extend_from_slice(id.as_bytes()),
+            Content::Bytes(bytes) => key.extend_from_slice(&Sha256::digest(bytes)),
+            Content::Unread(_) => {}
+        }
+        key.extend(apart.into_iter().flat_map(usize::to_le_bytes));
+        Self(key)
+    }
+}
+
+/// The cache of one repository.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    folder: Option<PathBuf>,
+    entries: BTreeMap<Vec<u8>, Vec<u8>>,
+    used: BTreeSet<Vec<u8>>,
+    changed: bool,
+}
+
+impl Cache {
+    /// Opens the cache in `folder`; a note says why one that is there isn't used.
+    pub(super) fn open(folder: Option<&Path>) -> (Self, Option<String>) {
+        let Some(folder) = folder else { return (Self::default(), None) };
+        let mut cache = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
+        let note = match files::read_regular(&folder.join(NAME), MAX_BYTES) {
+            Ok(None) => None,
+            Ok(Some(files::Content::Whole(bytes))) => match parse(&bytes) {
+                Some(entries) => {
+                    cache.entries = entries;
+                    None
+                }
+                None => Some("the stored imports were damaged; they are read anew".to_owned()),
+            },
+            Ok(Some(files::Content::Cut(_))) => Some("the stored imports were too many; they are read anew".to_owned()),
+            Err(error) => Some(format!("the stored imports are not used: {error}")),
+        };
+        // What is damaged is replaced even if there is nothing new to say.
+        cache.changed = note.is_some();
+        (cache, note)
+    }
+
+    pub(super) fn get(&mut self, key: &Key, want: Want) -> Option<Found> {
+        let value = self.entries.get(&key.0)?;
+        let found = match want {
+            Want::Facts(language) => {
+                let facts = Extracted::from_bytes(value).ok().filter(|facts| facts.language == language)?;
+                Found::Facts(facts)
+            }
+            Want::Lines => Found::Lines(u32::from_le_bytes(value.as_slice().try_into().ok()?)),
+            Want::Manifest => return None,
+        };
+        self.used.insert(key.0.clone());
+        Some(found)
+    }
+
+    pub(super) fn put(&mut self, key: &Key, found: &Found) {
+        if self.folder.is_none() {
+            return;
+        }
+        let value = match found {
+            Found::Facts(facts) => facts.to_bytes(),
+            Found::Lines(lines) => lines.to_le_bytes().to_vec(),
+        };
+        self.entries.insert(key.0.clone(), value);
+        self.used.insert(key.0.clone());
+        self.changed = true;
+    }
+
+    /// Writes what changed; a note says why that was not possible.
+    pub(super) fn save(mut self) -> Option<String> {
+        let folder = self.folder.take().filter(|_| self.changed)?;
+        let mut spare = self.used.len().saturating_add(SPARE);
+        let used = &self.used;
+        self.entries.retain(|key, _| {
+            used.contains(key) || {
+                let stays = spare > 0;
+                spare = spare.saturating_sub(1);
+                stays
+            }
+        });
+        let bytes = written(&self.entries);
+        let saved = std::fs::create_dir_all(&folder)
+            .map_err(crate::Error::io("create", &folder))
+            .and_then(|()| files::replace(&folder, Path::new(NAME), &bytes, Access::Private));
+        saved.err().map(|error| format!("the imports could not be stored: {error}"))
+    }
+}
+
+fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+    let mut bytes = MARK.to_vec();
+    let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+    bytes.extend(length(entries.len()));
+    for (key, value) in entries {
+        bytes.extend(length(key.len()));
+        bytes.extend_from_slice(key);
+        bytes.extend(length(value.len()));
+        bytes.extend_from_slice(value);
+    }
+    let hash = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&hash);
+    bytes
+}
+
+fn parse(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+    if Sha256::digest(body).as_slice() != hash {
+        return None;
+    }
+    let mut rest = body.strip_prefix(MARK)?;
+    let mut entries = BTreeMap::new();
+    for _ in 0..number(&mut rest)? {
+        let key = piece(&mut rest)?;
+        entries.insert(key, piece(&mut rest)?);
+    }
+    rest.is_empty().then_some(entries)
+}
+
+fn number(rest: &mut &[u8]) -> Option<usize> {
+    let (number, after) = rest.split_first_chunk()?;
+    *rest = after;
+    usize::try_from(u32::from_le_bytes(*number)).ok()
+}
+
+fn piece(rest: &mut &[u8]) -> Option<Vec<u8>> {
+    let length = number(rest)?;
+    let (piece, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(piece.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_read_back_and_damage_is_seen() {
+        let entries = BTreeMap::from([(b"a".to_vec(), b"one".to_vec()), (b"b".to_vec(), Vec::new())]);
+        let bytes = written(&entries);
+        assert_eq!(parse(&bytes), Some(entries));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert_eq!(parse(&damaged), None, "byte {at}");
+            assert_eq!(parse(&bytes[..at]), None, "cut at {at}");
+        }
+        assert_eq!(parse(&written(&BTreeMap::new())), Some(BTreeMap::new()));
+    }
+}

@@ -1,0 +1,83 @@
+//! Languages that have no parser here, by the endings of their files.
+
+use crate::structure::listing::name_of;
+
+/// Endings and languages, sorted by ending.
+const ENDINGS: [(&[u8], &str); 46] = [
+    (b".bash", "Shell"),
+    (b".c", "C"),
+    (b".cc", "C++"),
+    (b".clj", "Clojure"),
+    (b".cpp", "C++"),
+    (b".cs", "C#"),
+    (b".cxx", "C++"),
+    (b".dart", "Dart"),
+    (b".elm", "Elm"),
+    (b".erl", "Erlang"),
+    (b".ex", "Elixir"),
+    (b".exs", "Elixir"),
+    (b".f90", "Fortran"),
+    (b".fs", "F#"),
+    (b".groovy", "Groovy"),
+    (b".h", "C"),
+    (b".hh", "C++"),
+    (b".hpp", "C++"),
+    (b".hs", "Haskell"),
+    (b".hxx", "C++"),
+    (b".jl", "Julia"),
+    (b".kt", "Kotlin"),
+    (b".kts", "Kotlin"),
+    (b".lua", "Lua"),
+    (b".m", "Objective-C"),
+    (b".ml", "OCaml"),
+    (b".mli", "OCaml"),
+    (b".mm", "Objective-C"),
+    (b".nim", "Nim"),
+    (b".php", "PHP"),
+    (b".pl", "Perl"),
+    (b".pm", "Perl"),
+    (b".proto", "Protocol Buffers"),
+    (b".ps1", "PowerShell"),
+    (b".r", "R"),
+    (b".rb", "Ruby"),
+    (b".scala", "Scala"),
+    (b".sh", "Shell"),
+    (b".sql", "SQL"),
+    (b".svelte", "Svelte"),
+    (b".swift", "Swift"),
+    (b".tf", "Terraform"),
+    (b".vb", "Visual Basic"),
+    (b".vue", "Vue"),
+    (b".zig", "Zig"),
+    (b".zsh", "Shell"),
+];
+
+/// The name of the language of a source that has no parser; `None` for one that has, and for what is no source.
+pub(super) fn without_parser(path: &[u8]) -> Option<&'static str> {
+    let name = name_of(path);
+    let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
+    let ending = name.get(dot..)?.to_ascii_lowercase();
+    let at = ENDINGS.binary_search_by(|(known, _)| (*known).cmp(ending.as_slice())).ok()?;
+    ENDINGS.get(at).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_found() {
+        assert!(ENDINGS.is_sorted());
+        for (path, expected) in [
+            ("a/b.c", Some("C")),
+            ("B.CPP", Some("C++")),
+            ("x.zsh", Some("Shell")),
+            ("x.py", None),
+            (".c", None),
+            ("c", None),
+            ("a.c/readme", None),
+        ] {
+            assert_eq!(without_parser(path.as_bytes()), expected, "{path}");
+        }
+    }
+}

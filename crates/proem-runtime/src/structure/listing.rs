@@ -1,0 +1,168 @@
+//! Lists the files of a commit or of the work tree.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use crate::{
+    Error,
+    files::{self, read_beneath},
+    git::{Session, filters},
+    structure::{StructureLimits, Unread, reading::Want},
+};
+
+/// The most bytes of files that differ from what git has, which are held until they are parsed.
+const CHANGED: usize = 64 << 20;
+
+/// A file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: Vec<u8>,
+    pub(super) content: Content,
+}
+
+/// Where the content of a file is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// In the object with this id, in hexadecimal digits.
+    Blob(String),
+    /// Here.
+    Bytes(Vec<u8>),
+    /// Nowhere that it is read from.
+    Unread(Unread),
+}
+
+/// The files, sorted by path, and what was left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Listing {
+    pub(super) entries: Vec<Entry>,
+    links: usize,
+    submodules: usize,
+}
+
+/// What git has of a path.
+enum Recorded {
+    File(String),
+    Link,
+    Submodule,
+}
+
+impl Listing {
+    fn new(recorded: BTreeMap<Vec<u8>, Recorded>) -> Self {
+        let mut listing = Self::default();
+        for (path, recorded) in recorded {
+            match recorded {
+                Recorded::File(id) => listing.entries.push(Entry { path, content: Content::Blob(id) }),
+                Recorded::Link => listing.links = listing.links.saturating_add(1),
+                Recorded::Submodule => listing.submodules = listing.submodules.saturating_add(1),
+            }
+        }
+        listing
+    }
+
+    /// What was left out, in our words; links are files that git lists under their own name as well.
+    pub(super) fn gaps(&self) -> Vec<String> {
+        let submodules = (self.submodules > 0)
+            .then(|| format!("{} submodules were not entered; what they import is not known", self.submodules));
+        submodules.into_iter().collect()
+    }
+}
+
+/// The last part of a path.
+pub(super) fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// Lists the files of `commit`.
+pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<Listing, Error> {
+    let args = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options"];
+    let listed = session.ask_about(&args, &[commit], &[0])?.stdout;
+    let mut recorded = BTreeMap::new();
+    for line in listed.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
+        let (path, [mode, _, id]) = fields(line).ok_or(Error::GitAnswer { command: "ls-tree" })?;
+        recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-tree" })?);
+    }
+    Ok(Listing::new(recorded))
+}
+
+/// Lists the files of the work tree below `root`: what git would commit of it if all were added.
+pub(super) fn of_work_tree(session: &mut Session<'_>, root: &Path, limits: &StructureLimits) -> Result<Listing, Error> {
+    filters::overrides(session)?;
+    let mut recorded = BTreeMap::new();
+    let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for line in session
+        .ask_whole(&["ls-files", "-s", "-z", "--full-name"], &[0])?
+        .stdout
+        .split(|&byte| byte == 0)
+        .filter(|l| !l.is_empty())
+    {
+        let (path, [mode, id, stage]) = fields(line).ok_or(Error::GitAnswer { command: "ls-files" })?;
+        if stage != b"0" {
+            changed.insert(path.clone());
+        }
+        recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
+    }
+    for args in [&["ls-files", "-m", "-z"][..], &["ls-files", "-o", "--exclude-standard", "-z"]] {
+        let listed = session.ask_whole(args, &[0])?.stdout;
+        changed.extend(listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
+    }
+    let mut listing = Listing::new(
+        recorded
+            .into_iter()
+            .filter(|(path, kind)| matches!(kind, Recorded::Submodule) || !changed.contains(path))
+            .collect(),
+    );
+    let mut room = CHANGED;
+    for path in changed {
+        if let Some(content) = on_disk(root, &path, limits, &mut room)? {
+            listing.entries.push(Entry { path, content });
+        }
+    }
+    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+/// The content of a file in the work tree; `None` if there is none, or something else.
+fn on_disk(root: &Path, path: &[u8], limits: &StructureLimits, room: &mut usize) -> Result<Option<Content>, Error> {
+    let relative = Path::new(OsStr::from_bytes(path));
+    // A folder that is a repository of its own is listed with a slash.
+    if path.ends_with(b"/") {
+        return Ok(None);
+    }
+    let cap = if Want::of_path(path).is_some() { limits.source.bytes.min(*room) } else { 0 };
+    match read_beneath(root, relative, cap) {
+        Ok(Some(files::Content::Whole(bytes))) => {
+            *room = room.saturating_sub(bytes.len());
+            Ok(Some(Content::Bytes(bytes)))
+        }
+        Ok(Some(files::Content::Cut(_))) => {
+            let why = if cap < limits.source.bytes { Unread::NotReached } else { Unread::TooLarge };
+            Ok(Some(Content::Unread(why)))
+        }
+        Ok(None) | Err(Error::Link { .. } | Error::NotRegular { .. }) => Ok(None),
+        // A file that its owner keeps from being read is there all the same.
+        Err(Error::Io { .. }) => Ok(Some(Content::Unread(Unread::Missing))),
+        Err(error) => Err(error),
+    }
+}
+
+/// The path after the tab of a line, and the three fields before it.
+fn fields(line: &[u8]) -> Option<(Vec<u8>, [&[u8]; 3])> {
+    let tab = line.iter().position(|&byte| byte == b'\t')?;
+    let (head, path) = line.split_at_checked(tab)?;
+    let parts: Vec<&[u8]> = head.split(|&byte| byte == b' ').collect();
+    Some((path.get(1..)?.to_vec(), <[&[u8]; 3]>::try_from(parts).ok()?))
+}
+
+fn recorded_of(mode: &[u8], id: &[u8]) -> Option<Recorded> {
+    let hexadecimal = matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit);
+    match mode {
+        _ if !hexadecimal => None,
+        b"120000" => Some(Recorded::Link),
+        b"160000" => Some(Recorded::Submodule),
+        _ => Some(Recorded::File(String::from_utf8_lossy(id).into_owned())),
+    }
+}
