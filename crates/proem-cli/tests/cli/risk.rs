@@ -12,6 +12,7 @@ use self::scene::{Past, code, shop};
 use crate::fixture::{Fixture, Run};
 use crate::guide;
 use crate::run::{start, without_ids};
+use crate::views::sql;
 
 /// The transcript without what depends on the commit's id, the folder and chance.
 fn shown(run: &Run) -> String {
@@ -151,6 +152,11 @@ fn a_model_investigates_and_may_raise() {
     let kept = fixture.proem(&["runs", "list", "--json"]).json();
     assert_eq!((&kept[0]["kind"], &kept[0]["outcome"]), (&json!("risk"), &json!("answered")), "{kept:#}");
     assert_eq!(fixture.proem(&["runs", "show", "last"]).code(), 0);
+    // Each call counts for the prompt that it was made with.
+    let stats = fixture.proem(&["stats"]);
+    for prompt in ["risk/decision@1.0.0", "risk/synthesis@1.0.0"] {
+        assert!(stats.answer().contains(prompt), "{}", stats.stdout());
+    }
     for command in ["replay", "resume"] {
         let refused = fixture.proem(&["runs", command, "last"]);
         assert!(refused.stderr().contains("assess the change again with `proem risk`"), "{}", refused.stderr());
@@ -306,6 +312,46 @@ fn verdicts_are_counted_by_metric_and_reason() {
     assert_eq!(coupling["false_positives"], json!({ "count": 1, "n": 2 }), "{coupling:#}");
     let none = fixture.proem(&["risk", "feedback", "--apply"]);
     assert!(!none.stdout().is_empty() || !none.stderr().is_empty());
+}
+
+#[test]
+fn suggested_thresholds_are_taken_over_and_taken_back_by_hand() {
+    let fixture = shop().repository();
+    let coupling = |fixture: &Fixture| {
+        let report = fixture.proem(&["risk", "HEAD", "--json"]).json();
+        let metrics = report["files"][0]["metrics"].as_array().unwrap().clone();
+        metrics.iter().find(|metric| metric["name"] == "coupling").unwrap()["signal"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(coupling(&fixture), "HIGH");
+    assert_eq!(fixture.proem(&["risk", "feedback", "last", "--false-positive", "a hub by design"]).code(), 0);
+    assert_eq!(coupling(&fixture), "HIGH");
+    assert_eq!(fixture.proem(&["risk", "feedback", "last", "--caught"]).code(), 0);
+    // Many more verdicts: small values were false alarms, large ones were not.
+    for i in 0..48 {
+        let (verdict, value) = if i < 24 { ("false-positive", 12) } else { ("caught", 30) };
+        sql(&fixture, &judged(i, verdict, value));
+    }
+    let suggested = fixture.proem(&["risk", "feedback", "--report", "--no-model"]);
+    assert!(suggested.answer().contains("coupling"), "{}", suggested.stdout());
+    let applied = fixture.proem(&["risk", "feedback", "--apply", "--no-model"]);
+    assert_eq!(applied.code(), 0, "{}", applied.stderr());
+    assert_eq!(coupling(&fixture), "MEDIUM");
+    assert_eq!(fixture.proem(&["risk", "feedback", "--undo"]).code(), 0);
+    assert_eq!(coupling(&fixture), "HIGH");
+}
+
+/// Another assessment whose coupling was HIGH with this value, and what somebody said of it.
+fn judged(i: u32, verdict: &str, value: u32) -> String {
+    let signal = json!({ "file": 0, "metric": "coupling", "signal": "HIGH", "value": value });
+    let settings = json!({ "proem": "0", "risk": { "level": "HIGH", "signals": [signal] } });
+    format!(
+        "CREATE TEMP TABLE one AS SELECT * FROM runs WHERE kind = 'risk' LIMIT 1;
+         UPDATE one SET seq = NULL, id = '{i:016x}', settings = '{settings}';
+         INSERT INTO runs SELECT * FROM one;
+         DROP TABLE one;
+         INSERT INTO feedback SELECT NULL, '{i:016x}', project, actor, at, verdict, note FROM feedback
+             WHERE verdict = '{verdict}' ORDER BY seq LIMIT 1"
+    )
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn configure_more(fixture: &Fixture, more: &str) {
 }
 
 /// Has SQLite do something to the records.
-fn sql(fixture: &Fixture, statement: &str) {
+pub(crate) fn sql(fixture: &Fixture, statement: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let path = fixture.base.join("state/proem/records.db");

@@ -88,6 +88,11 @@ impl Assessing {
         &self.assessor
     }
 
+    /// How many changes there are.
+    pub(super) const fn count(&self) -> usize {
+        self.changes.len()
+    }
+
     /// A change, with what it was called.
     pub(super) fn change(&self, index: usize) -> Option<(&Change, &Resolved)> {
         self.changes.get(index).map(|(change, resolved)| (change, resolved))

@@ -248,7 +248,8 @@ async fn write(
         steps: Vec::new(),
         outcome: RunOutcome::Assembled,
         because: None,
-        value: Some(keep(proem_text::json::compact(&value))),
+        // Of many changes only what feedback needs is kept.
+        value: (kept.assessing.count() == 1).then(|| keep(proem_text::json::compact(&value))),
         calls: Vec::new(),
         assembly: None,
         numbers: Numbers { degraded: true, ..Numbers::default() },

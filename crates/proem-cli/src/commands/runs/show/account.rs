@@ -90,7 +90,11 @@ impl Page<'_> {
             self.fact("line", &tokens(line.into()));
         }
         let at = if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut(&row.endpoint, 24)) };
-        self.fact("model", &format!("{}{at}, asked for as {}", cut(&row.model, 32), cut(&row.role, 24)));
+        if row.model.is_empty() {
+            self.fact("model", "none was asked");
+        } else {
+            self.fact("model", &format!("{}{at}, asked for as {}", cut(&row.model, 32), cut(&row.role, 24)));
+        }
         if run.calls.iter().any(|call| !call.body.is_empty()) {
             let cost = row.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
             let (read, written) = (or_unknown(row.input_tokens), or_unknown(row.output_tokens));
