@@ -48,6 +48,17 @@ impl Setting {
         line: Option<u32>,
         stop: &CancellationToken,
     ) -> Result<Ran, Failure> {
+        self.ask_and(inputs, (line, stop), &|_| Ok(())).await
+    }
+
+    /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
+    /// stands in the record by then.
+    pub(super) async fn ask_and(
+        &self,
+        inputs: &Json,
+        (line, stop): (Option<u32>, &CancellationToken),
+        hand_on: &dyn Fn(&Ran) -> Result<(), Failure>,
+    ) -> Result<Ran, Failure> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
@@ -60,7 +71,10 @@ impl Setting {
             let driven = drive(&mut exchange, What::Started, &calls, &bounds).await?;
             let outcome = over(driven.reached)?;
             let made = calls.into_made();
-            return Ok(Ran { prepared: assembled.prepared, outcome, made, run: None, unrecorded: None, trouble: None });
+            let prepared = assembled.prepared;
+            let ran = Ran { prepared, outcome, made, run: None, unrecorded: None, trouble: None };
+            hand_on(&ran)?;
+            return Ok(ran);
         };
         let kept = records.kept();
         let start = self.start(Writing::id()?, inputs, &assembled.prepared);
@@ -70,7 +84,12 @@ impl Setting {
         let driven = go_on(&mut exchange, from, &calls, &bounds, &recording).await?;
         let outcome = over(driven.reached)?;
         let made = calls.into_made();
-        Ok(self.finished(&recording, assembled, (outcome, made), began).await)
+        let Assembled { prepared, took } = assembled;
+        let mut ran = unwritten(&recording, prepared, (outcome, made));
+        let handed = hand_on(&ran);
+        self.write_end(&recording, &mut ran, (took, began)).await;
+        handed?;
+        Ok(ran)
     }
 
     /// A recorded run as it starts.
@@ -112,15 +131,23 @@ impl Setting {
         }
     }
 
-    /// Writes a run's end.
+    /// A run with its end written.
     pub(in crate::commands) async fn finished(
         &self,
         recording: &Recording<'_>,
         assembled: Assembled,
-        (outcome, made): (Outcome, Vec<Made>),
+        over: (Outcome, Vec<Made>),
         began: Instant,
     ) -> Ran {
         let Assembled { prepared, took } = assembled;
+        let mut ran = unwritten(recording, prepared, over);
+        self.write_end(recording, &mut ran, (took, began)).await;
+        ran
+    }
+
+    /// Writes a run's end.
+    async fn write_end(&self, recording: &Recording<'_>, ran: &mut Ran, (took, began): (Duration, Instant)) {
+        let Ran { prepared, outcome, .. } = &*ran;
         let whole = |time: u128| u64::try_from(time).ok();
         let at_or_above = |verdict| prepared.noted.iter().filter(|noted| noted.verdict >= verdict).count() as u64;
         let sum = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
@@ -136,12 +163,11 @@ impl Setting {
             escalated: false,
             degraded: !matches!(outcome.ended, Ended::Answered { .. }),
         };
-        let evaluation = evaluation(&self.prompt.id, &outcome);
+        let evaluation = evaluation(&self.prompt.id, outcome);
         let assembly = Some(prepared.request.assembly.clone());
         recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluation }).await;
-        let (unrecorded, trouble) = (recording.unrecorded(), recording.trouble());
-        let run = unrecorded.is_none().then(|| recording.id().clone());
-        Ran { prepared, outcome, made, run, unrecorded, trouble }
+        (ran.unrecorded, ran.trouble) = (recording.unrecorded(), recording.trouble());
+        ran.run = ran.unrecorded.is_none().then(|| recording.id().clone());
     }
 
     /// What a run cost; `None` if that is not known.
@@ -154,6 +180,13 @@ impl Setting {
         }
         ran.outcome.cost(|usage| self.asked.cost(usage))
     }
+}
+
+/// A run that is over, whose end is not written yet.
+fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Outcome, Vec<Made>)) -> Ran {
+    let unrecorded = recording.unrecorded();
+    let run = unrecorded.is_none().then(|| recording.id().clone());
+    Ran { prepared, outcome, made, run, unrecorded, trouble: None }
 }
 
 pub(in crate::commands) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {

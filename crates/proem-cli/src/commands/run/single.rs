@@ -33,9 +33,19 @@ pub(super) async fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let waiting = waiting(setting);
-    let ran = setting.ask(inputs, None, stop).await;
+    let said = Said { json: args.json, explain: args.explain };
+    // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
+    let hand_on = |ran: &Ran| {
+        waiting.finish_and_clear();
+        if said.json { Ok(()) } else { value(setting, ran, said) }
+    };
+    let ran = setting.ask_and(inputs, (None, stop), &hand_on).await;
     waiting.finish_and_clear();
-    print(setting, &ran?, Said { json: args.json, explain: args.explain }).await
+    let ran = ran?;
+    if said.json {
+        value(setting, &ran, said)?;
+    }
+    tell(setting, &ran, said).await
 }
 
 /// How much is said of a run.
@@ -47,6 +57,12 @@ pub(in crate::commands) struct Said {
 
 /// Prints a run's value and what it took.
 pub(in crate::commands) async fn print(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Failure> {
+    value(setting, ran, said)?;
+    tell(setting, ran, said).await
+}
+
+/// Prints a run's value.
+fn value(setting: &Setting, ran: &Ran, said: Said) -> Result<(), Failure> {
     if said.json {
         let output = serde_json::to_value(Output::new(setting, ran, None))
             .map_err(|e| Failure::bug("could not write JSON", e))?;
@@ -54,6 +70,11 @@ pub(in crate::commands) async fn print(setting: &Setting, ran: &Ran, said: Said)
     } else if let Some(text) = text(&ran.outcome.ended) {
         ui::data(&text)?;
     }
+    Ok(())
+}
+
+/// Tells what a run took, and what could not be written of it.
+async fn tell(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Failure> {
     account::tell(setting, ran);
     if said.explain {
         account::explain(setting, ran).await;
