@@ -39,6 +39,9 @@ pub const WINDOW_DAYS: u32 = 365;
 /// What counts as recent, in days: a quarter.
 pub const RECENT_DAYS: u32 = 90;
 
+/// How many files are looked at for the place among the files of the repository.
+pub(crate) const RANKED: usize = 200;
+
 /// The most details of a metric.
 const DETAILS: usize = 20;
 

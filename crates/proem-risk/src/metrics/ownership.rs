@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 
 use super::contributors::{FEWEST, authors};
 use super::words::{commits, count, narrow, period};
-use super::{RECENT_DAYS, Survey};
-use crate::history::PersonId;
-use crate::metric::{Fraction, Metric, Name, Piece, Sentence, Signal};
+use super::{RANKED, RECENT_DAYS, Survey};
+use crate::history::{FileId, PersonId};
+use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
 
 /// The fewest commits of an owner in a period.
 const LEAST: u32 = 3;
@@ -46,11 +46,29 @@ impl Leaders {
 
 /// The metric of a file of the change.
 pub(super) fn churn(survey: &Survey<'_>, file: u32) -> Metric {
+    let Some(own) = survey.history_of(file) else {
+        return Metric::unknown(Name::OwnershipChurn, Sentence::ours("the file has no history yet"));
+    };
+    let metric = of_file(survey, own);
+    let rank = metric.value.and_then(|days| Rank::among(survey.churns(), days));
+    Metric { rank, ..metric }
+}
+
+/// The days of some files that have enough commits, ascending. The files are spread evenly over all that the
+/// history knows.
+pub(super) fn churns(survey: &Survey<'_>) -> Vec<f64> {
+    let files = survey.facts().past.history().files();
+    let step = usize::try_from(files).unwrap_or(usize::MAX).div_ceil(RANKED).max(1);
+    let looked_at = (0..files).step_by(step).map(FileId).filter(|file| survey.path_of(*file).is_some());
+    let mut days: Vec<f64> = looked_at.filter_map(|file| of_file(survey, file).value).collect();
+    days.sort_by(f64::total_cmp);
+    days
+}
+
+/// The metric of any file.
+fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
     let unknown = |because: String| Metric::unknown(Name::OwnershipChurn, Sentence::ours(because));
     let (window, at) = (survey.facts().window_days, survey.at());
-    let Some(own) = survey.history_of(file) else {
-        return unknown("the file has no history yet".into());
-    };
     let needed = window.saturating_add(RECENT_DAYS);
     if let Some(reach) = survey.reach().filter(|reach| *reach < needed) {
         return unknown(format!("the history goes back {reach} days only, {needed} are needed"));

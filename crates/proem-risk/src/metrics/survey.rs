@@ -28,6 +28,8 @@ pub(crate) struct Survey<'f> {
     fan_ins: OnceCell<Vec<u32>>,
     hidden: OnceCell<BTreeMap<&'f str, coupling::Hidden>>,
     usual: OnceCell<Vec<f64>>,
+    test_ratios: OnceCell<Vec<f64>>,
+    churns: OnceCell<Vec<f64>>,
     null: OnceCell<incidents::Null>,
 }
 
@@ -44,6 +46,8 @@ impl<'f> Survey<'f> {
             fan_ins: OnceCell::new(),
             hidden: OnceCell::new(),
             usual: OnceCell::new(),
+            test_ratios: OnceCell::new(),
+            churns: OnceCell::new(),
             null: OnceCell::new(),
         }
     }
@@ -173,6 +177,16 @@ impl<'f> Survey<'f> {
     /// The greatest lower bound of co-change of some files of the repository, ascending.
     pub(super) fn usual(&self) -> &[f64] {
         self.usual.get_or_init(|| super::co_change::usual(self))
+    }
+
+    /// The test ratios of some files of the repository, ascending.
+    pub(super) fn test_ratios(&self) -> &[f64] {
+        self.test_ratios.get_or_init(|| self.facts.tree.map(super::test_ratio::ratios).unwrap_or_default())
+    }
+
+    /// The days since the owner of some files of the repository changed, ascending.
+    pub(super) fn churns(&self) -> &[f64] {
+        self.churns.get_or_init(|| super::ownership::churns(self))
     }
 
     /// How like past incidents past commits are.

@@ -9,12 +9,12 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::words::{count, files, narrow};
-use super::{CoChange, DETAILS, Survey};
+use super::{CoChange, DETAILS, RANKED, Survey};
 use crate::change::Status;
 use crate::coverage::{Found, Tests, tests_of};
-use crate::metric::{Fraction, Metric, Name, Piece, Sentence};
+use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
 use crate::path::Role;
-use crate::tree::Tree;
+use crate::tree::{Tree, TreeFile};
 
 /// The metric of a file of the change; `None` for a file that is gone, which needs no tests.
 pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Option<Metric> {
@@ -41,16 +41,36 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
         return unknown("no tests of it were found by name, import or history".to_string());
     };
     let code = lines.saturating_sub(own.inline_tests);
-    let ratio = (f64::from(tests.lines) + 1.0) / (f64::from(code) + 1.0);
+    let ratio = ratio_of(&tests, code);
     let mut words = sentence(&tests, code);
     words.push_str(&covered(survey, file).unwrap_or_default());
     Some(Metric {
         of: Some(Fraction { numerator: u64::from(tests.lines), denominator: u64::from(code) }),
+        rank: Rank::among(survey.test_ratios(), ratio),
         signal: survey.facts().thresholds.signal(Name::TestRatio, ratio),
         evidence: Sentence::ours(words),
         details: details(tree, &tests),
         ..Metric::of(Name::TestRatio, ratio)
     })
+}
+
+fn ratio_of(tests: &Tests, code: u32) -> f64 {
+    (f64::from(tests.lines) + 1.0) / (f64::from(code) + 1.0)
+}
+
+/// The ratios of some files of code that have tests by name, import or inside them, ascending. The files are
+/// spread evenly over the tree.
+pub(super) fn ratios(tree: &Tree) -> Vec<f64> {
+    let code = |(index, file): (usize, &TreeFile)| {
+        let lines = file.lines.filter(|_| file.class.role == Role::Code)?;
+        Some((u32::try_from(index).ok()?, lines.saturating_sub(file.inline_tests)))
+    };
+    let all: Vec<(u32, u32)> = tree.files.iter().enumerate().filter_map(code).collect();
+    let looked_at = all.iter().step_by(all.len().div_ceil(RANKED).max(1));
+    let ratio = |(index, code): &(u32, u32)| Some(ratio_of(&tests_of(tree, *index, &[])?, *code));
+    let mut ratios: Vec<f64> = looked_at.filter_map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios
 }
 
 fn sentence(tests: &Tests, code: u32) -> String {

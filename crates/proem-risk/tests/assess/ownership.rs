@@ -41,6 +41,24 @@ fn a_new_owner_is_high_at_first_and_low_after_a_quarter() {
 }
 
 #[test]
+fn the_days_have_a_place_among_those_of_other_files() {
+    let mut world = World::new(&["a.py"]);
+    let lead = |file: &'static str, since: i64| {
+        let old = (0..25).map(move |commit| (300 + commit, "ben", file));
+        let new = (0..5).map(move |commit| (since + commit, "ann", file));
+        old.chain(new)
+    };
+    let mut commits: Vec<_> =
+        [("a.py", 20), ("b.py", 5), ("c.py", 60)].into_iter().flat_map(|(f, s)| lead(f, s)).collect();
+    commits.sort_by_key(|(days, ..)| core::cmp::Reverse(*days));
+    for (days, author, file) in commits {
+        world.commit(days, author, &[file]);
+    }
+    let rank = world.measure(Name::OwnershipChurn).rank.unwrap();
+    assert_eq!((rank.among, rank.percentile.round()), (3, 33.0));
+}
+
+#[test]
 fn a_lead_that_began_before_the_quarter_is_low() {
     // Ben led the year before, Ann has led each quarter since day 100.
     let commits = [times(25, 330, "ben"), times(4, 97, "ann"), times(4, 60, "ann"), times(4, 1, "ann")].concat();

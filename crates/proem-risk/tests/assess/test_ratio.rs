@@ -23,6 +23,19 @@ fn the_ratio_is_of_lines_plus_one() {
 }
 
 #[test]
+fn the_ratio_has_a_place_among_those_of_other_files() {
+    let mut world = World::new(&["a.py"]);
+    world.file("a.py", 99).file("test_a.py", 49);
+    // Three files have fewer tests, one has more, one has none that are found.
+    for (name, tests) in [("b", 9), ("c", 19), ("d", 29), ("e", 99)] {
+        world.file(&format!("{name}.py"), 99).file(&format!("test_{name}.py"), tests);
+    }
+    world.file("f.py", 99);
+    let rank = world.measure(Name::TestRatio).rank.unwrap();
+    assert_eq!((rank.percentile, rank.among), (60.0, 5));
+}
+
+#[test]
 fn tests_inside_the_file_are_tests() {
     let mut world = World::new(&["a.py"]);
     world.file("a.py", 100);
