@@ -41,7 +41,7 @@ pub(super) fn ask(
     let setting = Setting::new(&run, places, project);
     project.say();
     let mut setting = setting?;
-    let inputs = inputs(&format!("since {}", period.since), &period.tally, &period.suggestions);
+    let inputs = inputs(&format!("{} on", period.since), &period.tally, &period.suggestions);
     let ended = calling(async |stop| {
         setting.begin(&run, places, project).await?;
         let ran = setting.ask(&inputs, None, &stop).await;
