@@ -5,7 +5,7 @@ pub(crate) mod scene;
 use std::fs;
 use std::process::Stdio;
 
-use proem_llm::scripted::{Reply, Server};
+use proem_llm::scripted::{How, Reply, Server};
 use serde_json::{Value as Json, json};
 
 use self::scene::{Past, code, shop};
@@ -161,6 +161,52 @@ fn a_model_investigates_and_may_raise() {
         let refused = fixture.proem(&["runs", command, "last"]);
         assert!(refused.stderr().contains("assess the change again with `proem risk`"), "{}", refused.stderr());
     }
+}
+
+/// A hub that 25 pages import, five of which others import in turn; one person makes all of it.
+fn hub() -> Past {
+    let mut past = Past::default();
+    past.commit((0, "ann@example.org"), "Begin", &[("hub/__init__.py", ""), ("hub/core.py", &code(30, 0))]);
+    for n in 0..25 {
+        let page = format!("from hub.core import value_1\n\nown = {n}\n");
+        past.commit((1, "ann@example.org"), "Add a page", &[(&format!("hub/page_{n}.py"), &page)]);
+    }
+    for n in 0..5 {
+        let user = format!("from hub.page_{n} import own\n");
+        past.commit((2, "ann@example.org"), "Use a page", &[(&format!("app/user_{n}.py"), &user)]);
+    }
+    past.commit((3, "ann@example.org"), "Change the core", &[("hub/core.py", &code(31, 5))]);
+    past
+}
+
+#[test]
+fn a_model_may_look_at_the_neighbours_of_a_hub() {
+    let expand = Reply::value(json!({
+        "action": "EXPAND_GRAPH",
+        "reasoning": "Very many files import this one, so who stands around it matters.",
+        "target": { "metric_name": null, "file_path": "hub/core.py" },
+    }));
+    let server = start(vec![expand, finalise(), synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")])]);
+    let mut fixture = hub().repository();
+    with_model(&mut fixture, &server);
+    let report = fixture.proem(&["risk", "HEAD", "--json"]).json();
+    let hop = &report["investigation_trace"][0];
+    assert_eq!((&hop["action"], &hop["by"]), (&json!("EXPAND_GRAPH"), &json!("model")), "{report:#}");
+    // The second request has them as counts: 25 import the hub, 5 import one of those.
+    let second = server.requests()[1].json().unwrap()["messages"].to_string();
+    assert!(second.contains("imported by 25 files, and those by 5 more"), "{second}");
+    assert!(report["key_evidence"][0].as_str().unwrap().contains("file 1 (hub/core.py)"), "{report:#}");
+}
+
+#[test]
+fn a_hop_that_takes_too_long_is_given_up() {
+    let late = Reply { how: How { delay_ms: 3_000, ..How::default() }, ..finalise() };
+    let server = start(vec![late]);
+    let mut fixture = hub().repository();
+    with_model(&mut fixture, &server);
+    let report = fixture.proem(&["risk", "HEAD", "--json", "--hop-timeout", "1"]).json();
+    assert_eq!((&report["mode"], &report["risk_level"]), (&json!("DEGRADED"), &json!("MEDIUM")), "{report:#}");
+    assert!(!report["notes"].as_array().unwrap().is_empty(), "{report:#}");
 }
 
 #[test]
