@@ -303,7 +303,7 @@ impl TrustStore {
 
 /// SHA-256, hexadecimal.
 pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    proem_text::hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

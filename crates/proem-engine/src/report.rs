@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::assembly::Assembly;
 use crate::message::Role;
-use crate::prompt::book::hex;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
 use crate::prompt::origin::Origin;
@@ -283,7 +282,7 @@ fn neutralised(contained: &Contained) -> BTreeMap<String, usize> {
 pub(crate) fn hash<'t>(texts: impl Iterator<Item = Cow<'t, str>>) -> String {
     let mut hasher = Sha256::new();
     texts.for_each(|text| hasher.update(text.as_bytes()));
-    hex(&hasher.finalize())
+    proem_text::hex::encode(hasher.finalize())
 }
 
 pub(crate) fn report(

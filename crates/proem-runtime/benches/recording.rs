@@ -35,6 +35,9 @@ use tokio_util::sync::CancellationToken;
 /// How many pairs of calls, for each size of prompt.
 const RUNS: usize = 300;
 
+/// How many bytes of a prompt are the same in every call, and how many are another each time.
+const CASES: [(usize, usize); 3] = [(0, 2_000), (72_000, 8_000), (0, 80_000)];
+
 /// What a call begins with.
 struct Made {
     request: Request,
@@ -45,7 +48,7 @@ struct Made {
 
 impl Made {
     fn new(scene: &Scene) -> Self {
-        let (caller, directory, given) = (scene.caller(), scene.directory(), Given::new(&scene.text));
+        let (caller, directory, given) = (scene.caller(), scene.directory(), Given::asked(&scene.text));
         Self { request: scene.request(), caller, directory, given }
     }
 }
@@ -66,8 +69,8 @@ async fn bare(made: Made) -> Duration {
     took
 }
 
-/// How long the same takes that is written down.
-async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> Duration {
+/// How long the same takes that is written down: until its answer is there, and until its end is on the disk.
+async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> [Duration; 2] {
     let terms = terms();
     let begun = Begun { id: id(run), parent: None, steps: 0 };
     let began = Instant::now();
@@ -77,11 +80,12 @@ async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> Duration {
     let from = Onward::Event(What::Started);
     let driven = go_on(&mut machine, from, &calls, &bounds(), &recording).await.unwrap();
     let outcome = answered(driven.reached);
+    let answer = began.elapsed();
     let numbers = Numbers::default();
     recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluation: None }).await;
     let took = began.elapsed();
     assert_eq!((recording.trouble(), recording.unrecorded()), (None, None));
-    took
+    [answer, took]
 }
 
 /// The outcome of a call that was answered.
@@ -109,19 +113,20 @@ fn synced(folder: &TempDir, bytes: usize) -> Duration {
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for bytes in [2_000, 80_000] {
+    for (known, new) in CASES {
         let folder = TempDir::new().unwrap();
         let server = server([Reply::text("hello")]);
         let mut scene = Scene::new(folder.path(), &server);
         scene.caps = vec![nanos_a_day(u64::MAX / 4)];
+        scene.rules.push_str(&"This stands in every prompt.\n".repeat(known / 29));
         scene.secrets = vec![Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
-        let [mut without, mut with, mut disk] = [(); 3].map(|()| Vec::with_capacity(RUNS));
+        let [mut without, mut there, mut with, mut disk] = [(); 4].map(|()| Vec::with_capacity(RUNS));
         let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
         runtime.block_on(async {
             let store = scene.store().await;
             for run in 0..RUNS {
                 // Another text each time, as with real tasks: what is known already costs nothing.
-                scene.text = format!("Task {run}. {}", "All of this is read. ".repeat(bytes / 21));
+                scene.text = format!("Task {run}. {}", "All of this is read.\n".repeat(new / 21));
                 let kept = Kept {
                     store: &store,
                     seal: &seal,
@@ -132,14 +137,18 @@ fn main() {
                     actor: &actor,
                 };
                 without.push(bare(Made::new(&scene)).await);
-                with.push(recorded(Made::new(&scene), &kept, &format!("{run:016x}")).await);
-                disk.push(synced(&folder, bytes));
+                let [answer, end] = recorded(Made::new(&scene), &kept, &format!("{run:016x}")).await;
+                there.push(answer);
+                with.push(end);
+                disk.push(synced(&folder, new));
             }
             store.close().await;
         });
-        for (name, times) in [("not recorded", without), ("recorded", with), ("write and sync", disk)] {
+        for (name, times) in
+            [("not recorded", without), ("recorded: answer", there), ("recorded: end", with), ("write and sync", disk)]
+        {
             let (median, high) = quantiles(times);
-            println!("{bytes:>6} bytes  {name:<14}  median {median:>6} µs  99 % {high:>6} µs");
+            println!("{known:>6} + {new:>6} bytes  {name:<16}  median {median:>6} µs  99 % {high:>6} µs");
         }
     }
 }

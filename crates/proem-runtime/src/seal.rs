@@ -72,9 +72,7 @@ fn closed_to(path: &Path, forbidden: u32, wanted: u32) -> Result<(), Error> {
 }
 
 fn to_text(key: &[u8; KEY_BYTES]) -> Vec<u8> {
-    let mut text: Vec<u8> = key.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
-    text.push(b'\n');
-    text
+    format!("{}\n", proem_text::hex::encode(key)).into_bytes()
 }
 
 fn from_text(text: &[u8]) -> Option<[u8; KEY_BYTES]> {

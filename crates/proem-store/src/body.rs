@@ -145,7 +145,8 @@ mod tests {
             sections.iter().zip(&contents).map(|(text, content)| (text.as_str(), content.hash.as_str())).collect();
         let folded = fold(body, &pairs);
         let kept = contents.into_iter().chain(folded.texts.clone());
-        let kept = kept.map(|content| (content.hash, String::from_utf8(content.bytes.unwrap()).unwrap())).collect();
+        let kept =
+            kept.map(|content| (content.hash, String::from_utf8(content.bytes.unwrap().to_vec()).unwrap())).collect();
         (folded, kept)
     }
 

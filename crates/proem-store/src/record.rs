@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars, Usage};
 use proem_engine::ledger::{Bound, Cap};
 use proem_engine::profile::{Issue, Profile};
 use proem_engine::run::{EffectId, Time};
+use proem_text::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -63,7 +65,7 @@ impl RunId {
     /// The id with these random bytes.
     #[must_use]
     pub fn new(random: [u8; 8]) -> Self {
-        Self(random.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::encode(random))
     }
 
     /// The digits that are shown.
@@ -85,16 +87,15 @@ pub struct Content {
     /// SHA-256, hexadecimal.
     pub hash: String,
     /// The bytes; `None` where only hashes are kept.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Arc<[u8]>>,
 }
 
 impl Content {
     /// These bytes.
     #[must_use]
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        let bytes = bytes.into();
-        let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { hash, bytes: Some(bytes) }
+    pub fn new(bytes: impl AsRef<[u8]>) -> Self {
+        let bytes = bytes.as_ref();
+        Self { hash: hash(bytes), bytes: Some(bytes.into()) }
     }
 
     /// The same without its bytes.
@@ -102,6 +103,12 @@ impl Content {
     pub fn forgotten(self) -> Self {
         Self { hash: self.hash, bytes: None }
     }
+}
+
+/// The hash of a content: SHA-256, hexadecimal.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// A run as it starts.

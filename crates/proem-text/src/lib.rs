@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod character;
 pub mod diagnostic;
+pub mod hex;
 pub mod json;
 pub mod label;
 pub mod normalise;

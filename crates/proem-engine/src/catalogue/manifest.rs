@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::capability::Capability;
 use super::entry::Kind;
-use super::hash::{Hash, from_hex, hex};
+use super::hash::Hash;
 use super::modes::Modes;
 use super::name::Name;
 use super::{Catalogue, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_TAGS};
@@ -254,7 +254,7 @@ fn vector_json(vector: Option<&Quantised>) -> Json {
     let Some(vector) = vector else { return Json::Null };
     let values = vector.values.iter().flat_map(|value| value.to_le_bytes());
     let bytes: Vec<u8> = vector.scale.to_le_bytes().into_iter().chain(values).collect();
-    Json::String(hex(&bytes))
+    Json::String(proem_text::hex::encode(&bytes))
 }
 
 fn read_vectors(texts: &Json) -> Option<BTreeMap<Hash, Option<Quantised>>> {
@@ -282,7 +282,7 @@ fn read_vectors(texts: &Json) -> Option<BTreeMap<Hash, Option<Quantised>>> {
 }
 
 fn read_vector(digits: &str) -> Option<Quantised> {
-    let bytes = from_hex(digits)?;
+    let bytes = proem_text::hex::decode(digits)?;
     let (scale, values) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
     let fits = scale.is_finite() && scale > 0.0 && (1..=MAX_DIMENSION).contains(&values.len());

@@ -282,7 +282,7 @@ impl Book {
             hasher.update(format!("{path}\0{}\0", text.len()).as_bytes());
             hasher.update(text.as_bytes());
         }
-        hex(&hasher.finalize())
+        proem_text::hex::encode(hasher.finalize())
     }
 
     fn state(&self, prompt: &str, version: &str, closure: &Closure) -> LockState {
@@ -353,13 +353,6 @@ fn output_schema(text: &str) -> Option<String> {
     let (start, front) = super::file::split(text).front?;
     let root = super::yaml::parse(front, start).ok()??;
     root.get("proem")?.get("output_schema")?.as_str().map(str::to_owned)
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn numbers(version: &str) -> Vec<u32> {

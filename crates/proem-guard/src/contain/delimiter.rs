@@ -1,6 +1,6 @@
 //! The two halves of a delimiter: a name that says what is inside, and an id that can't be guessed.
 
-use alloc::{borrow::Cow, format, string::String};
+use alloc::{borrow::Cow, string::String};
 use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -66,7 +66,7 @@ impl fmt::Debug for Key {
 
 /// The first `N` bytes in hexadecimal digits.
 fn hexadecimal<const N: usize>(bytes: &[u8]) -> String {
-    bytes.iter().take(N).map(|byte| format!("{byte:02x}")).collect()
+    proem_text::hex::encode(bytes.get(..N).unwrap_or(bytes))
 }
 
 /// The name of a delimiter: `[A-Za-z][A-Za-z0-9_]{0,31}`.

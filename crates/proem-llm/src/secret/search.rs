@@ -12,8 +12,9 @@ pub(super) struct Search {
     needles: Vec<Needle>,
     /// The length of the window: the shortest needle's.
     window: usize,
-    /// By pair of bytes: how far the window may move when the pair stands at its end.
-    shifts: Vec<usize>,
+    /// By pair of bytes: how far the window may move when the pair stands at its end. A byte each, so that
+    /// the table is made and read from a processor's nearest memory.
+    shifts: Vec<u8>,
 }
 
 /// A way in which a secret may stand in a text.
@@ -39,12 +40,13 @@ impl Search {
             }
         }
         let window = needles.iter().map(|needle| needle.bytes.len()).min().unwrap_or(0);
-        let furthest = window.saturating_sub(1).max(1);
-        let mut shifts = vec![furthest; 1 << 16];
+        let byte = |shift: usize| u8::try_from(shift).unwrap_or(u8::MAX);
+        let pairs = window.saturating_sub(1);
+        let mut shifts = vec![byte(pairs.max(1)); 1 << 16];
         for needle in &needles {
-            for (place, pair) in needle.bytes.windows(2).take(furthest).enumerate() {
+            for (place, pair) in needle.bytes.windows(2).take(pairs).enumerate() {
                 let &[first, second] = pair else { continue };
-                let shift = window.saturating_sub(place).saturating_sub(2);
+                let shift = byte(window.saturating_sub(place).saturating_sub(2));
                 if let Some(known) = shifts.get_mut(index(first, second)) {
                     *known = shift.min(*known);
                 }
@@ -59,7 +61,7 @@ impl Search {
         while let Some(&[first, second]) = end.checked_sub(2).and_then(|pair| text.get(pair..end)) {
             let shift = self.shifts.get(index(first, second)).copied().unwrap_or(1);
             if shift > 0 {
-                end = end.saturating_add(shift);
+                end = end.saturating_add(usize::from(shift));
                 continue;
             }
             let rest = text.get(end.saturating_sub(self.window)..).unwrap_or_default();

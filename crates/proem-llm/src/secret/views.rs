@@ -2,6 +2,8 @@
 //!
 //! What is no escape stays as it is, so that a text of any kind has its views.
 
+use memchr::memchr;
+
 /// How many layers of encoding are taken off.
 const LAYERS: usize = 3;
 
@@ -24,24 +26,46 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     None
 }
 
+/// What an escape says: how many bytes it takes behind its mark, and the bytes that it stands for.
+struct Escape {
+    length: usize,
+    bytes: [u8; 4],
+    used: usize,
+}
+
+impl Escape {
+    const fn byte(length: usize, byte: u8) -> Self {
+        Self { length, bytes: [byte, 0, 0, 0], used: 1 }
+    }
+
+    fn char(length: usize, c: char) -> Self {
+        let mut bytes = [0; 4];
+        let used = c.encode_utf8(&mut bytes).len();
+        Self { length, bytes, used }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.used).unwrap_or_default()
+    }
+}
+
 /// The text without JSON's escapes; `None` if it has none.
 fn json(text: &[u8]) -> Option<Vec<u8>> {
     decode(text, b'\\', |rest| match rest {
-        [b'b', ..] => Some((1, vec![8])),
-        [b't', ..] => Some((1, vec![b'\t'])),
-        [b'n', ..] => Some((1, vec![b'\n'])),
-        [b'f', ..] => Some((1, vec![12])),
-        [b'r', ..] => Some((1, vec![b'\r'])),
-        [byte @ (b'"' | b'\\' | b'/'), ..] => Some((1, vec![*byte])),
+        [b'b', ..] => Some(Escape::byte(1, 8)),
+        [b't', ..] => Some(Escape::byte(1, b'\t')),
+        [b'n', ..] => Some(Escape::byte(1, b'\n')),
+        [b'f', ..] => Some(Escape::byte(1, 12)),
+        [b'r', ..] => Some(Escape::byte(1, b'\r')),
+        [byte @ (b'"' | b'\\' | b'/'), ..] => Some(Escape::byte(1, *byte)),
         [b'u', ..] => {
             let first = unit(rest)?;
             let second = rest.get(5..).and_then(|rest| unit(rest.strip_prefix(b"\\")?));
             let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
-            let (length, c) = match pair {
-                Some(c) if u32::from(c) > 0xffff => (11, c),
-                _ => (5, char::from_u32(u32::from(first))?),
-            };
-            Some((length, c.to_string().into_bytes()))
+            match pair {
+                Some(c) if u32::from(c) > 0xffff => Some(Escape::char(11, c)),
+                _ => Some(Escape::char(5, char::from_u32(u32::from(first))?)),
+            }
         }
         _ => None,
     })
@@ -60,7 +84,7 @@ fn unit(text: &[u8]) -> Option<u16> {
 /// The text without percent-encoding; `None` if it has none.
 fn percent(text: &[u8]) -> Option<Vec<u8>> {
     decode(text, b'%', |rest| match rest {
-        [high, low, ..] => Some((2, vec![hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?])),
+        [high, low, ..] => Some(Escape::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?)),
         _ => None,
     })
 }
@@ -69,28 +93,27 @@ fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Replaces what follows a `mark` by what `read` makes of it: the bytes that it took and those that
-/// it gives. `None` if nothing was replaced.
-fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<(usize, Vec<u8>)>) -> Option<Vec<u8>> {
+/// Replaces what follows a `mark` by what `read` makes of it. `None` if nothing was replaced.
+fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<Escape>) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut rest = text;
     // What was not copied yet, from its start.
     let mut kept = text;
-    while let Some(at) = rest.iter().position(|byte| *byte == mark) {
+    while let Some(at) = memchr(mark, rest) {
         let after = rest.get(at.saturating_add(1)..).unwrap_or_default();
-        let Some((length, bytes)) = read(after) else {
+        let Some(escape) = read(after) else {
             rest = after;
             continue;
         };
         let before = kept.len().saturating_sub(after.len()).saturating_sub(1);
-        let out = out.get_or_insert_default();
-        out.extend(kept.get(..before).unwrap_or_default());
-        out.extend(bytes);
-        rest = after.get(length..).unwrap_or_default();
+        let out = out.get_or_insert_with(|| Vec::with_capacity(text.len()));
+        out.extend_from_slice(kept.get(..before).unwrap_or_default());
+        out.extend_from_slice(escape.bytes());
+        rest = after.get(escape.length..).unwrap_or_default();
         kept = rest;
     }
     let mut out = out?;
-    out.extend(kept);
+    out.extend_from_slice(kept);
     Some(out)
 }
 

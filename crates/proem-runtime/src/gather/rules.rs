@@ -11,7 +11,7 @@ use std::{
 
 use proem_agents::assemble::gathered::{Gap, RuleFile, RuleText};
 use proem_guard::Untrusted;
-use proem_text::{Label, Source};
+use proem_text::{Label, Source, hex};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -59,7 +59,7 @@ fn rule_file(
             (without_half_character(bytes), false)
         }
     };
-    let hash = hexadecimal(&Sha256::digest(&bytes));
+    let hash = hex::encode(Sha256::digest(&bytes));
     let approved = whole && options.trusted.contains(&TrustedFile { name: name.to_owned(), hash: hash.clone() });
     let text = match String::from_utf8(bytes) {
         Ok(text) if approved => RuleText::Approved(text),
@@ -124,8 +124,4 @@ fn without_half_character(mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.truncate(whole);
     }
     bytes
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

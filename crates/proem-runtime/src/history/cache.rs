@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use proem_risk::history::{History, ObjectId};
+use proem_text::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -56,7 +57,7 @@ pub(crate) fn name(what: &str, repository: &Repository) -> String {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes)).chars().take(32).collect()
 }
 
 impl<'a> Cache<'a> {

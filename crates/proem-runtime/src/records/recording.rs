@@ -326,6 +326,12 @@ fn unwritable(error: &dyn std::error::Error) -> proem_engine::Error {
     proem_engine::Error::new(ErrorKind::Render, format!("the run's state can't be written down: {error}"))
 }
 
+/// A question that nobody could answer: the run would not be there any more.
+fn unanswerable(why: &dyn std::fmt::Display) -> proem_engine::Error {
+    let message = format!("the run asks something and can't be kept until it is answered: {why}");
+    proem_engine::Error::new(ErrorKind::Render, message)
+}
+
 /// How a run ended, for its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
@@ -382,7 +388,9 @@ impl Journal for Recording<'_> {
         let asked = questions.iter().map(|question| self.cleaner.text(&question.text)).collect();
         let step = self.held().next;
         let state = State { machine: state()?, effects: Vec::new(), questions, until };
-        let Some(snapshot) = self.sealed(&state, step)? else { return Ok(()) };
+        let Some(snapshot) = self.sealed(&state, step)? else {
+            return if until.is_some() { Ok(()) } else { Err(unanswerable(&"only hashes are kept (`records.keep`)")) };
+        };
         let (begins, steps) = {
             let held = self.held();
             (held.begins.clone(), held.steps.clone())
@@ -393,10 +401,7 @@ impl Journal for Recording<'_> {
             Ok(()) => self.written(step),
             // A run that goes on in this process needs no state to go on from.
             Err(error) if until.is_some() => self.remember(&error.to_string()),
-            Err(error) => {
-                let why = format!("the run asks something and can't be kept until it is answered: {error}");
-                return Err(proem_engine::Error::new(ErrorKind::Render, why));
-            }
+            Err(error) => return Err(unanswerable(&error)),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ async fn bodies(store: &Store, detail: &RunDetail) -> Vec<String> {
         let texts = everything(store, detail).await;
         let text = |hash: &str| {
             let found = texts.iter().find(|content| content.hash == hash)?;
-            String::from_utf8(found.bytes.clone()?).ok()
+            String::from_utf8(found.bytes.as_deref()?.to_vec()).ok()
         };
         let body = json::compact(&unfold(&call.pieces, &text).unwrap());
         assert_eq!(Content::new(body.as_str()).hash, call.body);

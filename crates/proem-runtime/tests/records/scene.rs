@@ -43,6 +43,8 @@ pub(crate) struct Scene {
     pub(crate) priced: Priced,
     pub(crate) keeping: Keeping,
     pub(crate) secrets: Vec<Secret>,
+    /// What every request of it begins with.
+    pub(crate) rules: String,
     pub(crate) text: String,
     pub(crate) project: Project,
     pub(crate) attempts: u32,
@@ -83,6 +85,7 @@ impl Scene {
             priced: Priced::Listed,
             keeping: Keeping::Content,
             secrets: Vec::new(),
+            rules: "Answer in one line.\n\"Quotes\" and\ttabs stay.".to_owned(),
             text: "Say hello to everybody who reads this line.".to_owned(),
             project: Project("/home/a/project".to_owned()),
             attempts: 1,
@@ -112,7 +115,7 @@ impl Scene {
     pub(crate) fn request(&self) -> Request {
         let mut assembly =
             Assembly { prompt: prompt(), sections: Vec::new(), boundaries: Vec::new(), output_tokens: 200 };
-        assembly.append("rules", Appended::Ours("Answer in one line.\n\"Quotes\" and\ttabs stay."), &OpenAi::O200k);
+        assembly.append("rules", Appended::Ours(&self.rules), &OpenAi::O200k);
         assembly.append("task", Appended::Ours(&self.text), &OpenAi::O200k);
         let (model, answer, temperature_percent) = (MODEL.to_owned(), Answering::Text, None);
         Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole }
@@ -233,12 +236,22 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// A run whose text stands wherever one can.
     pub(crate) fn new(text: &str) -> Self {
         Self {
-            prompt: prompt(),
             files: BTreeMap::from([("a/b/prompt.md".to_owned(), format!("---\n---\n{text}\n"))]),
-            inputs: json!({ "text": text }),
             settings: json!({ "attempts": 2, "said": text }),
+            ..Self::asked(text)
+        }
+    }
+
+    /// A run of a prompt that shows its only input.
+    pub(crate) fn asked(text: &str) -> Self {
+        Self {
+            prompt: prompt(),
+            files: BTreeMap::from([("a/b/prompt.md".to_owned(), "---\n---\n{{text}}\n".to_owned())]),
+            inputs: json!({ "text": text }),
+            settings: json!({ "attempts": 2 }),
             report: report(),
         }
     }

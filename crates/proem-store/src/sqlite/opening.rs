@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proem_engine::run::Time;
 use proem_guard::Key;
+use proem_text::hex;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
@@ -30,7 +31,7 @@ const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c";
 
 /// How long it is waited for another process's transaction.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How far the clock may be behind the last time that was seen before that is said, in milliseconds:
 /// clocks of one machine are set by less.
@@ -252,7 +253,7 @@ fn random(path: &Path) -> Result<String, Error> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
         .map_err(|error| Unusable::Other { path: path.to_owned(), why: format!("no random bytes: {error}") })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 async fn begin_immediate(link: &mut Link) -> Result<(), Error> {
@@ -352,7 +353,7 @@ async fn make_meta(link: &mut Link, key: Option<&Key>) -> Result<(), Error> {
 
 /// What only the installation with this key can write about that store.
 pub(super) fn seal(key: &Key, id: &str) -> String {
-    key.seal("proem store", id.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(key.seal("proem store", id.as_bytes()))
 }
 
 /// Who created a store.

@@ -210,7 +210,7 @@ impl Bench {
             profile: None,
         };
         let assembly = prepare(&ask, &mut Counts::new(&OpenAi::O200k))?.request.assembly;
-        let hash = Sha256::digest(assembly.text()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = proem_text::hex::encode(Sha256::digest(assembly.text()));
         Ok((assembly, hash))
     }
 }

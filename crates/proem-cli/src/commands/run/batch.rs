@@ -338,8 +338,7 @@ impl Rows<'_> {
             Ok(inputs)
         });
         let hashed = inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(inputs).into_bytes());
-        let digest = Sha256::digest(&hashed);
-        let input_hash = digest.iter().fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"));
+        let input_hash = proem_text::hex::encode(Sha256::digest(&hashed));
         Row { line: Line { number: self.number, input_hash }, inputs }
     }
 }

@@ -1,6 +1,7 @@
 //! What may be written of a text: no credential, and under [`Keeping::Hashes`] nothing but its hash.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use proem_llm::secret::{Finder, Secret};
 use proem_store::record::Content;
@@ -16,11 +17,16 @@ pub(super) struct Cleaner<'s> {
     finder: Finder<'s>,
     keeping: Keeping,
     redacted: AtomicBool,
+    /// Long texts that hold no credential: a section's stands in the state, in the assembly and in every call.
+    known: Mutex<Vec<Content>>,
 }
+
+/// The bytes from which on a text is remembered: to read it once more costs more than to find it again.
+const LONG: usize = 1 << 10;
 
 impl<'s> Cleaner<'s> {
     pub(super) fn new(secrets: &'s [Secret], keeping: Keeping) -> Self {
-        Self { finder: Finder::new(secrets), keeping, redacted: AtomicBool::new(false) }
+        Self { finder: Finder::new(secrets), keeping, redacted: AtomicBool::new(false), known: Mutex::default() }
     }
 
     /// Why the run can't be replayed, as far as its texts go.
@@ -47,7 +53,13 @@ impl<'s> Cleaner<'s> {
 
     /// A value without credentials in its texts and keys.
     pub(super) fn json(&self, value: Json) -> Json {
-        if self.finder.find(json::compact(&value).as_bytes()).is_none() {
+        let text = json::compact(&value);
+        self.json_of(value, &text)
+    }
+
+    /// The same where the value's canonical JSON is at hand.
+    pub(super) fn json_of(&self, value: Json, text: &str) -> Json {
+        if self.finder.find(text.as_bytes()).is_none() {
             return value;
         }
         let clean = self.within(value);
@@ -73,17 +85,33 @@ impl<'s> Cleaner<'s> {
 
     /// A text as it is kept.
     pub(super) fn content(&self, text: &str) -> Content {
-        self.kept(Content::new(self.text(text)))
+        if text.len() < LONG {
+            return self.kept(Content::new(self.text(text)));
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = known.iter().find(|content| content.bytes.as_deref() == Some(text.as_bytes())) {
+            return self.kept(content.clone());
+        }
+        let clean = self.text(text);
+        let content = Content::new(&clean);
+        if clean == text {
+            known.push(content.clone());
+        }
+        self.kept(content)
     }
 
     /// A value as it is kept: canonical JSON.
-    pub(super) fn json_content(&self, value: Json) -> Content {
-        self.kept(Content::new(json::compact(&self.json(value))))
+    pub(super) fn json_content(&self, value: &Json) -> Content {
+        let text = json::compact(value);
+        if self.finder.find(text.as_bytes()).is_none() {
+            return self.kept(Content::new(text));
+        }
+        self.kept(Content::new(json::compact(&self.json_of(value.clone(), &text))))
     }
 
     /// The same for what can be written as JSON; a text of ours stands for what can't.
     pub(super) fn serialised(&self, value: &impl Serialize) -> Content {
-        self.json_content(written(value))
+        self.json_content(&written(value))
     }
 
     /// A value that is kept beside texts: nothing where only hashes are.
@@ -164,7 +192,7 @@ mod tests {
             };
             let secrets = [Secret::new("KEY", key)];
             let cleaner = Cleaner::new(&secrets, Keeping::Content);
-            let bytes = cleaner.json_content(value).bytes.unwrap();
+            let bytes = cleaner.json_content(&value).bytes.unwrap();
             prop_assert!(find(&secrets, &bytes).is_none());
             prop_assert!(cleaner.missing().is_some());
         }

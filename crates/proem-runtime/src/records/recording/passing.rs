@@ -19,8 +19,8 @@ use super::{Asked, Recording, rows};
 /// most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// What became of a booking. It goes on when nobody waits for it any more, so that who is cancelled
-/// meanwhile can still settle it.
+/// What became of a booking. The store goes on with it when nobody waits for it any more, so that who is
+/// cancelled meanwhile can still ask for it, and settle it.
 type Booking = Shared<BoxFuture<'static, Result<Booked, Unwritten>>>;
 
 /// Why a booking was not written.
@@ -110,11 +110,7 @@ impl Recording<'_> {
     /// Begins to book an attempt.
     fn book(&self, key: (EffectId, u32), intent: Intent) -> Booking {
         let store = self.kept.store.clone();
-        let task = tokio::spawn(async move { store.intend(intent).await });
-        let booked = task.map(|ended| match ended {
-            Ok(booked) => booked.map_err(Unwritten::from),
-            Err(error) => Err(Unwritten::Unusable(format!("the booking broke off: {error}"))),
-        });
+        let booked = async move { store.intend(intent).await.map_err(Unwritten::from) };
         let booking = booked.boxed().shared();
         self.held().passes.insert(key, Pass { booking: booking.clone(), stands: Stands::Before });
         booking

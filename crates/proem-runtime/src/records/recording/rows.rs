@@ -12,6 +12,7 @@ use proem_llm::caller::gate::{Attempt, Left};
 use proem_store::body::fold;
 use proem_store::record::{
     CallResult, CallState, Content, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome, SectionRow, Used,
+    hash,
 };
 use proem_text::{Sources, json};
 use serde_json::{Value as Json, json};
@@ -23,7 +24,7 @@ use super::{Keeping, Kept, Start};
 pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
     let file = |(name, text): (&String, &String)| (name.clone(), cleaner.content(text));
     let files: BTreeMap<String, Content> = start.files.iter().map(file).collect();
-    let inputs = cleaner.json_content(start.inputs.clone());
+    let inputs = cleaner.json_content(start.inputs);
     let settings = cleaner.inline(start.settings.clone());
     let profile = start.profile.filter(|_| cleaner.keeping() == Keeping::Content).cloned();
     NewRun {
@@ -62,7 +63,7 @@ pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: 
         Keeping::Hashes => (Json::Null, Vec::new()),
         Keeping::Content => {
             let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
-            let folded = fold(&cleaner.json(attempt.wire.body.clone()), &sections);
+            let folded = fold(&cleaner.json_of(attempt.wire.body.clone(), body), &sections);
             (folded.pieces, folded.texts)
         }
     };
@@ -72,7 +73,7 @@ pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: 
         model: attempt.model.name.clone(),
         endpoint: attempt.endpoint.name.clone(),
         tool: tool(&attempt.request.answer),
-        body: Content::new(body).hash,
+        body: hash(body.as_bytes()),
         pieces,
         texts,
         assembly,
@@ -186,10 +187,10 @@ pub(super) fn ended(
 ) -> (RunOutcome, Option<Json>, Option<Content>) {
     match &outcome.ended {
         Ended::Answered { value } => {
-            (RunOutcome::Answered, None, Some(cleaner.json_content(proem_guard::show::value(value))))
+            (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::value(value))))
         }
         Ended::FellBack { value, because } => {
-            (RunOutcome::FellBack, Some(written(because)), Some(cleaner.json_content(value.clone())))
+            (RunOutcome::FellBack, Some(written(because)), Some(cleaner.json_content(value)))
         }
         Ended::Failed { because } => {
             let refused = *because == proem_engine::run::Because::Failed(proem_engine::call::FailureKind::NotBooked);

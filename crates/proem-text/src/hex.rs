@@ -1,0 +1,56 @@
+//! Bytes as hexadecimal digits: hashes and ids, as they are written and shown.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Bytes as lower-case hexadecimal digits, two for each.
+///
+/// ```
+/// assert_eq!(proem_text::hex::encode(&[0, 0x2f, 0xff]), "002fff");
+/// ```
+#[must_use]
+pub fn encode(bytes: impl AsRef<[u8]>) -> String {
+    let digits = bytes.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS.get(usize::from(digit)).copied().unwrap_or_default())).collect()
+}
+
+/// Bytes from lower-case hexadecimal digits, two for each; `None` for anything else.
+///
+/// ```
+/// assert_eq!(proem_text::hex::decode("002fff"), Some(vec![0, 0x2f, 0xff]));
+/// assert_eq!(proem_text::hex::decode("2F"), None);
+/// ```
+#[must_use]
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
+        _ => None,
+    };
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_the_digits_that_are_printed_for_it() {
+        for byte in 0..=u8::MAX {
+            let digits = encode([byte]);
+            assert_eq!(digits, alloc::format!("{byte:02x}"));
+            assert_eq!(decode(&digits), Some(alloc::vec![byte]));
+        }
+        assert_eq!(encode([]), "");
+    }
+
+    #[test]
+    fn what_is_no_pairs_of_lower_case_digits_is_refused() {
+        for text in ["0", "002", "0G", "AB", "0x", "é0", " 0"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+}
