@@ -303,4 +303,7 @@ pub struct Purged {
     pub contents: u64,
     /// How many bytes the file became smaller.
     pub bytes: u64,
+    /// Whether some of it is still in the store's files, for somebody read them meanwhile. The next purge that
+    /// deletes something, or closing the store as the last one, takes that away.
+    pub held: bool,
 }

@@ -13,7 +13,9 @@ use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 use proem_guard::Key;
 use proem_store::laws::{Backend as _, Given};
-use proem_store::{Access, Error, Origin, Store, Unusable};
+use proem_store::{Access, Error, Origin, Purge, Store, Unusable};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
@@ -277,4 +279,32 @@ async fn a_read_only_folder_is_read() {
         fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_purge_says_what_a_reader_keeps_it_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::new(folder.path());
+    let store = sqlite.opened(Access::Write).await.store;
+    let purge = || Purge { project: None, before: None, runs: vec![], actor: Given.actor(), at: Time(9_000) };
+    for (run, read) in [(1, true), (2, false)] {
+        Given.whole(&store, run, Quality::High).await;
+        let text = format!("task of {run}");
+        let in_files = || ["", "-wal"].iter().any(|end| holds(&beside(&sqlite.path, end), text.as_bytes()));
+        assert!(in_files());
+        let mut reader = SqliteConnectOptions::new().filename(&sqlite.path).read_only(true).connect().await.unwrap();
+        if read {
+            sqlx::query("BEGIN").execute(&mut reader).await.unwrap();
+            sqlx::query("SELECT count(*) FROM runs").fetch_one(&mut reader).await.unwrap();
+        }
+        let purged = store.purge(purge()).await.unwrap();
+        assert_eq!((purged.held, in_files()), (read, read), "run {run}: {purged:?}");
+        reader.close().await.unwrap();
+    }
+    store.close().await;
+}
+
+/// Whether a file has these bytes.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    fs::read(path).is_ok_and(|file| file.windows(bytes.len()).any(|window| window == bytes))
 }

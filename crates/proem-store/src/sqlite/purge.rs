@@ -1,12 +1,23 @@
 //! Deleting runs with all that belongs to them.
 
+use std::path::Path;
+use std::time::Duration;
+
 use proem_engine::run::Time;
 use serde_json::json;
 
+use super::opening::PATIENCE;
+use super::place;
 use super::script::{Script, count};
 use super::writer::Writing;
 use crate::error::Error;
 use crate::store::{Purge, Purged};
+
+/// Writes the log back to the file and cuts it off (<https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>).
+const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
+/// How long a purge waits for those who read: longer than most reads take.
+const READERS: Duration = Duration::from_secs(1);
 
 /// Tables whose lines have the run that they belong to.
 const OF_RUNS: [&str; 9] =
@@ -65,7 +76,7 @@ impl Writing {
         let rows = self.link.run(script).await?;
         let contents = count(rows.last().map_or(Ok(0), |row| self.link.get(row, 0))?);
         self.say(purge, at, runs, contents).await?;
-        Ok(Purged { runs, contents, bytes: 0 })
+        Ok(Purged { runs, contents, ..Purged::default() })
     }
 
     /// Writes down which runs go, in a table of this connection's; how many.
@@ -92,6 +103,35 @@ impl Writing {
             self.link.run(script).await?;
         }
         Ok(runs)
+    }
+
+    /// Gives the room of what was purged back to the system, and notes whether that was possible: what others
+    /// still read can't be taken from them.
+    pub(super) async fn shrink(&mut self, purged: &mut Purged) {
+        if purged.runs == 0 {
+            return;
+        }
+        let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
+        let before = size(self.path());
+        let mut emptied = Vec::new();
+        for pragma in [
+            "PRAGMA secure_delete = FAST".to_owned(),
+            "PRAGMA incremental_vacuum".to_owned(),
+            format!("PRAGMA busy_timeout = {}", READERS.as_millis()),
+            EMPTY.to_owned(),
+            format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis()),
+        ] {
+            let mut script = Script::new();
+            script.add(&pragma);
+            let rows = self.link.run(script).await;
+            purged.held |= rows.is_err();
+            if pragma == EMPTY {
+                emptied = rows.unwrap_or_default();
+            }
+        }
+        // The first column says whether somebody was in the way.
+        purged.held |= !emptied.first().is_some_and(|row| self.link.get::<i64>(row, 0).is_ok_and(|busy| busy == 0));
+        purged.bytes = before.saturating_sub(size(self.path()));
     }
 
     /// Writes what was purged, for the lines that would say so are gone.

@@ -15,7 +15,6 @@ use super::attentive;
 use super::bury::Going;
 use super::memory::{Basis, Memory};
 use super::opening::{self, Begun};
-use super::place;
 use super::script::{Link, Script};
 use crate::epoch::{Epoch, Lock};
 use crate::error::{Error, Unusable};
@@ -298,7 +297,11 @@ impl Writing {
                 self.roll_back(before).await;
                 self.origin = origin;
             }
-            (Ok(answers), [Job::Purge(_)]) => self.shrink(answers).await,
+            (Ok(answers), [Job::Purge(_)]) => {
+                if let Some(Answer::Purged(purged)) = answers.front_mut() {
+                    self.shrink(purged).await;
+                }
+            }
             (Ok(_), _) => {}
         }
         outcome
@@ -402,21 +405,5 @@ impl Writing {
             epoch.end();
         }
         _ = waiting.answer.send(outcome.map(|()| Answer::Nothing));
-    }
-
-    /// Gives the room of what was purged back to the system. What readers still hold is given back
-    /// with a later purge.
-    async fn shrink(&mut self, answers: &mut VecDeque<Answer>) {
-        let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
-        let before = size(self.path());
-        for pragma in ["PRAGMA secure_delete = FAST", "PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"] {
-            let mut script = Script::new();
-            script.add(pragma);
-            _ = self.link.run(script).await;
-        }
-        let after = size(self.path());
-        if let Some(Answer::Purged(purged)) = answers.front_mut() {
-            purged.bytes = before.saturating_sub(after);
-        }
     }
 }

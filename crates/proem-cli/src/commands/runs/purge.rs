@@ -34,14 +34,21 @@ pub(super) async fn run(
     store.close().await;
     let Some((purged, json)) = purged?.map(|purged| (purged, place.json)) else { return Ok(ExitCode::from(NO)) };
     if json {
-        let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes });
+        let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes, "held": purged.held });
         ui::data(&format!("{}\n", proem_text::json::pretty(&purged)))?;
     } else {
         let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
         ui::aside(&format!("deleted {runs} with {texts}; what was spent stays in the sums\n"));
     }
+    if purged.held {
+        ui::note(HELD);
+    }
     Ok(ExitCode::SUCCESS)
 }
+
+/// What is said of a purge that left something behind.
+const HELD: &str = "another process reads the records, so bytes of what was deleted are still in their files; they go when \
+     the last process that has them open ends";
 
 /// What is to be deleted.
 struct Wanted<'w> {
