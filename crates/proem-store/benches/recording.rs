@@ -88,16 +88,20 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
 /// One call: how long the store kept it before it was sent, and after its answer.
 async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
     let Case { texts, state, answered_after } = case;
-    let (intent, finish) = (intent(run, texts, state), Given.finish(run, Quality::High));
+    // As a recording says it before it looks through the texts and seals the state.
+    store.soon();
+    let intent = intent(run, texts, state);
     let start = Instant::now();
     let attempt = Given.booked(store, intent).await;
     let before = start.elapsed();
     if !answered_after.is_zero() {
         tokio::time::sleep(answered_after).await;
     }
+    store.soon();
     let settles = Some(Box::new(Given.settlement(attempt, Given.reported(5))));
+    let finish = Finish { settles, ..Given.finish(run, Quality::High) };
     let start = Instant::now();
-    store.finish(Finish { settles, ..finish }).await.unwrap();
+    store.finish(finish).await.unwrap();
     [before, start.elapsed()]
 }
 

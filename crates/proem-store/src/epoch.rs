@@ -104,10 +104,11 @@ pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Removes the locks of processes that died before their epoch was written down; `known` are the ids
-/// of those that are. Called while [`opening`] is held.
-pub(crate) fn sweep(database: &Path, known: &[String]) {
-    let Ok(files) = fs::read_dir(folder(database)) else { return };
+/// Removes the locks of dead processes whose epochs are not written down; `known` are the ids of those that
+/// are. How many there were: they died at once, or what they wrote is gone. Called while [`opening`] is held.
+pub(crate) fn sweep(database: &Path, known: &[String]) -> usize {
+    let Ok(files) = fs::read_dir(folder(database)) else { return 0 };
+    let mut swept = 0_usize;
     for file in files.flatten() {
         let name = file.file_name();
         let Some(name) = name.to_str() else { continue };
@@ -116,8 +117,10 @@ pub(crate) fn sweep(database: &Path, known: &[String]) {
         }
         if let Ok(Some(lock)) = dead(database, name) {
             lock.remove();
+            swept = swept.saturating_add(1);
         }
     }
+    swept
 }
 
 #[cfg(test)]
@@ -132,7 +135,7 @@ mod tests {
         let epoch = Epoch::begin(&database, "00aa".to_owned()).unwrap();
         assert!(is_alive(&database, "00aa"));
         assert!(dead(&database, "00aa").unwrap().is_none(), "not even for the same process");
-        sweep(&database, &[]);
+        assert_eq!(sweep(&database, &[]), 0);
         assert!(is_alive(&database, "00aa"));
         drop(epoch);
         assert!(!is_alive(&database, "00aa"));
@@ -149,7 +152,7 @@ mod tests {
         for id in ["00aa", "00bb"] {
             drop(Epoch::begin(&database, id.to_owned()).unwrap());
         }
-        sweep(&database, &["00bb".to_owned()]);
+        assert_eq!(sweep(&database, &["00bb".to_owned()]), 1);
         let left = |id: &str| folder.path().join("records.db.epochs").join(id).exists();
         assert!(!left("00aa") && left("00bb"));
     }

@@ -67,6 +67,12 @@ impl Sqlite {
         opening::open(opening).await
     }
 
+    pub(crate) fn soon(&self) {
+        if let Some(writer) = &self.writer {
+            writer.soon();
+        }
+    }
+
     pub(crate) async fn intend(&self, intent: Intent) -> Result<Booked, Error> {
         let settles = intent.settles.is_some();
         passed("before-settlement", settles);

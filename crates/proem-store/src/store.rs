@@ -83,6 +83,12 @@ impl Store {
         Sqlite::open(opening).await
     }
 
+    /// Says that an intent follows soon: who writes wakes up while it is put together. It costs nothing to say so
+    /// in vain.
+    pub fn soon(&self) {
+        self.sqlite.soon();
+    }
+
     /// Writes what is about to be done, and books it, in one transaction.
     ///
     /// # Errors

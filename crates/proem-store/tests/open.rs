@@ -189,6 +189,30 @@ async fn a_damaged_log_keeps_what_was_committed_before() {
 }
 
 #[tokio::test]
+async fn a_process_of_which_nothing_is_left_is_said() {
+    for (left, notes) in [("whole", 0), ("cut", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (sqlite, _) = killed(folder.path()).await;
+        sqlite.open().await.close().await;
+        // The lock of a killed process, which the system let go.
+        let epoch = "00000000000000aa";
+        fs::write(beside(&sqlite.path, ".epochs").join(epoch), "").unwrap();
+        if left == "whole" {
+            let line = "INSERT INTO epochs (id, project, actor, began) VALUES ('{}', 'p', 'person:a@terminal', 1)";
+            sqlite.execute(&line.replace("{}", epoch)).await.unwrap();
+        }
+        let opened = sqlite.opened(Access::Write).await;
+        assert_eq!(opened.notes.len(), notes, "{left}: {:?}", opened.notes);
+        assert!(opened.notes.iter().all(|note| note.contains("what it spent is not counted")), "{:?}", opened.notes);
+        opened.store.close().await;
+        // It is said once.
+        let again = sqlite.opened(Access::Write).await;
+        assert_eq!(again.notes, Vec::<String>::new());
+        again.store.close().await;
+    }
+}
+
+#[tokio::test]
 async fn an_empty_file_with_a_log_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let (sqlite, _) = killed(folder.path()).await;

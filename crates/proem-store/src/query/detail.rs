@@ -123,6 +123,8 @@ pub struct AttemptRow {
     pub usage: Option<Usage>,
     /// What is booked, corrections included.
     pub booked: Option<NanoDollars>,
+    /// Why a person put right what is booked; the last time, if several times.
+    pub corrected: Option<String>,
 }
 
 /// What a person thinks of a run.
@@ -222,7 +224,8 @@ async fn calls(reader: &mut SqliteConnection, run: &RunRow) -> Result<Vec<CallRo
     let rows = sqlx::query(
         "SELECT a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
          u.waited_ms, u.reported, COALESCE((SELECT c.nanos FROM corrections c WHERE c.attempt = a.id \
-         ORDER BY c.seq DESC LIMIT 1), u.nanos) AS booked \
+         ORDER BY c.seq DESC LIMIT 1), u.nanos) AS booked, \
+         (SELECT c.why FROM corrections c WHERE c.attempt = a.id ORDER BY c.seq DESC LIMIT 1) AS corrected \
          FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run = ? ORDER BY a.effect, a.attempt",
     )
     .bind(&run.id.0)
@@ -314,6 +317,7 @@ fn attempt(row: &SqliteRow) -> Result<AttemptRow, Fault> {
         waited_ms: count_or_null(row, "waited_ms")?.unwrap_or(0),
         usage: json_or_null::<Usage>(row, "reported")?,
         booked: count_or_null(row, "booked")?.map(NanoDollars),
+        corrected: get(row, "corrected")?,
     })
 }
 

@@ -186,15 +186,17 @@ const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended') A
      total(r.numbers ->> 'threats') FILTER (WHERE r.numbers ->> 'scanned' IS NOT NULL) AS threats, \
      CAST(total(r.numbers ->> 'scanned') FILTER (WHERE r.numbers ->> 'threats' IS NOT NULL) AS INTEGER) AS scanned";
 
+/// The tools of runs: a run belongs to each that one of its calls was bound to.
+const TOOLS: &str = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL)";
+
 async fn runs(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     for row in grouped(reader, wanted, (&by, RAN, "runs r")).await? {
         let ran = ran(&row)?;
         all.each(&row, |tally| tally.runs(&ran))?;
     }
-    // A run belongs to each tool that one of its calls was bound to.
-    let tables = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL) t JOIN runs r ON r.id = t.run";
-    for row in grouped(reader, wanted, (&["t.tool"], RAN, tables)).await? {
+    let tables = format!("{TOOLS} t JOIN runs r ON r.id = t.run");
+    for row in grouped(reader, wanted, (&["t.tool"], RAN, &tables)).await? {
         all.tools.entry(get(&row, "tool")?).or_default().runs(&ran(&row)?);
     }
     Ok(())
@@ -247,7 +249,7 @@ async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &m
 }
 
 async fn attempts(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
-    let columns = "json_group_array(u.took_ms) FILTER (WHERE a.state = 'reported' AND u.failed IS NULL) AS took, \
+    let columns = "json_group_array(u.took_ms) FILTER (WHERE u.status IS NOT NULL AND u.failed IS NULL) AS took, \
          total(u.input_tokens) AS input, count(u.input_tokens) AS input_n, \
          total(u.output_tokens) AS output, count(u.output_tokens) AS output_n, \
          total(u.cache_read_tokens) FILTER (WHERE u.input_tokens IS NOT NULL) AS cached, \
@@ -273,12 +275,15 @@ async fn attempts(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all:
 }
 
 async fn feedback(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
-    let tool = "(SELECT min(c.tool) FROM calls c WHERE c.run = r.id) AS tool";
-    let by = ["r.agent", "r.prompt", "r.version", "r.role", tool];
+    let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
     for row in grouped(reader, wanted, (&by, columns, "feedback f JOIN runs r ON r.id = f.run")).await? {
         let good = sum(&row, "good", "verdicts")?;
         all.each(&row, |tally| tally.verdicts(good))?;
+    }
+    let tables = format!("feedback f JOIN {TOOLS} t ON t.run = f.run JOIN runs r ON r.id = f.run");
+    for row in grouped(reader, wanted, (&["t.tool"], columns, &tables)).await? {
+        all.tools.entry(get(&row, "tool")?).or_default().verdicts(sum(&row, "good", "verdicts")?);
     }
     Ok(())
 }

@@ -254,6 +254,14 @@ async fn every_figure_says_how_many_it_is_of() {
 }
 
 #[tokio::test]
+async fn an_answer_took_its_time_whether_it_said_what_it_used_or_not() {
+    let mut memory = memory(ROWS).await;
+    sqlx::raw_sql("UPDATE attempts SET state = 'unknown' WHERE id = 3").execute(&mut memory).await.unwrap();
+    let found = statistics::statistics(&mut memory, &StatisticsWanted::default()).await.unwrap();
+    assert_eq!(found.all.latency_p50_ms, Summary { value: Some(120.0), n: 1 });
+}
+
+#[tokio::test]
 async fn sums_that_can_not_be_are_refused() {
     for (numbers, expected) in [
         (r#"{"filtered":-3}"#, "Odd(\"`filtered` adds up to -2\")"),
@@ -304,6 +312,9 @@ async fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     assert_eq!((first.approval_rate, second.approval_rate), (summary(1.0, 1), Summary::default()));
     assert_eq!((first.fallback_rate, second.fallback_rate), (summary(0.0, 2), Summary::default()));
     assert_eq!((first.assembly_p50_ms, second.assembly_p50_ms), (summary(1.5, 1), Summary::default()));
+    // What a person said of a run counts for each tool that it called.
+    let said: Vec<_> = found.tools.iter().map(|tool| (tool.name.as_str(), tool.approval_rate)).collect();
+    assert_eq!(said, [("summary", summary(1.0, 1)), ("triage", summary(1.0, 1))]);
     // The sums over prompts are those over all.
     assert_eq!((found.all.runs, found.all.calls), (5, 4));
     assert_eq!((found.all.input_tokens, found.all.latency_p95_ms), (summary(110.0, 2), summary(700.0, 2)));

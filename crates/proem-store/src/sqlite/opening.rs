@@ -37,6 +37,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// clocks of one machine are set by less.
 const BEHIND: i64 = 60_000;
 
+/// What is said where a process was at work of which nothing is written.
+const LOST: &str = "a process that is gone was at work with these records, and nothing of it is in them: it died at \
+    once, or their log (`-wal`) was cut or removed; what it spent is not counted, so look at the provider's account";
+
 /// A store that is open for writing.
 pub(super) struct Begun {
     pub(super) writing: Writing,
@@ -188,7 +192,9 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
             ));
         }
         let now = Time(now.0.max(before));
-        writing.sweep().await?;
+        if writing.sweep().await? > 0 {
+            notes.push(LOST.to_owned());
+        }
         writing.begin_epoch()?;
         let outcome = async {
             writing.write_epoch(now).await?;
@@ -227,14 +233,13 @@ impl Writing {
         self.link.run(script).await.map(drop)
     }
 
-    /// Removes locks without an epoch.
-    async fn sweep(&mut self) -> Result<(), Error> {
+    /// Removes locks without an epoch; how many.
+    async fn sweep(&mut self) -> Result<usize, Error> {
         let mut script = Script::new();
         script.add("SELECT id FROM epochs WHERE ended IS NULL");
         let rows = self.link.run(script).await?;
         let known: Vec<String> = rows.iter().map(|row| self.link.get(row, 0)).collect::<Result<_, Error>>()?;
-        epoch::sweep(self.path(), &known);
-        Ok(())
+        Ok(epoch::sweep(self.path(), &known))
     }
 }
 

@@ -266,6 +266,10 @@ pub(crate) fn unusable(path: &Path, error: &sqlx::Error) -> Error {
     };
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i64>().ok()).unwrap_or(0);
     Error::Unusable(match code & 0xff {
+        // SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE: readers need room beside the file as well.
+        10 if [4618, 4874].contains(&code) => {
+            Unusable::Unwritable { path, why: "there is no room beside it; the disk may be full".to_owned() }
+        }
         // SQLITE_BUSY, SQLITE_LOCKED.
         5 | 6 => Unusable::Busy { path },
         // SQLITE_PERM, SQLITE_READONLY, SQLITE_FULL, SQLITE_CANTOPEN, SQLITE_AUTH.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use proem_engine::run::Time;
 use sqlx::Connection as _;
@@ -21,6 +22,9 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{Actor, AttemptId, Finish, Intent, NewApproval, NewFeedback, RunId, Settlement, Snapshot};
 use crate::store::{Booked, Clearing, Correction, Opening, Origin, Pause, Purge, Purged};
+
+/// The last time that was seen.
+const LAST_SEEN: &str = "SELECT value FROM meta WHERE key = 'last_seen'";
 
 /// The most jobs that share one transaction.
 const MOST_TOGETHER: usize = 256;
@@ -41,6 +45,8 @@ pub(super) enum Job {
     Purge(Purge),
     Adopt(Actor, Time),
     ResetClock(Actor, Time),
+    /// Something follows soon.
+    Soon,
     Close,
     #[cfg(feature = "laws")]
     Abandon,
@@ -53,7 +59,7 @@ impl Job {
         if matches!(self, Self::Abandon) {
             return true;
         }
-        matches!(self, Self::Purge(_) | Self::Adopt(..) | Self::ResetClock(..) | Self::Close)
+        matches!(self, Self::Purge(_) | Self::Adopt(..) | Self::ResetClock(..) | Self::Soon | Self::Close)
     }
 
     /// Whether all that it has to know of the file can be supposed.
@@ -77,6 +83,7 @@ impl Job {
             Self::Purge(_) => "purge",
             Self::Adopt(..) => "adopt",
             Self::ResetClock(..) => "reset-clock",
+            Self::Soon => "soon",
             Self::Close => "close",
             #[cfg(feature = "laws")]
             Self::Abandon => "abandon",
@@ -141,6 +148,13 @@ impl Writer {
         done.await.map_err(|_gone| gone())?
     }
 
+    /// Says that a job follows soon; nobody waits for anything.
+    pub(super) fn soon(&self) {
+        let (answer, _nobody) = oneshot::channel();
+        // Who asks a closed store for something is told so then.
+        _ = self.jobs.send(Waiting { job: Job::Soon, answer });
+    }
+
     /// Ends the epoch and the thread. What goes wrong is put right by the next opening.
     pub(super) async fn close(&self) {
         _ = self.write(Job::Close).await;
@@ -172,7 +186,15 @@ async fn live(
         return;
     }
     let mut next = queue.recv().await;
+    let mut busy = Instant::now();
     while let Some(first) = next.take() {
+        if matches!(first.job, Job::Soon) {
+            if queue.is_empty() && busy.elapsed() > attentive::WATCHED {
+                writing.wake().await;
+            }
+            next = queue.recv().await;
+            continue;
+        }
         if matches!(first.job, Job::Close) {
             queue.close();
             writing.close(first).await;
@@ -188,6 +210,8 @@ async fn live(
         let mut together = vec![first];
         while together.len() < MOST_TOGETHER && together.iter().all(|waiting| !waiting.job.is_alone()) {
             match queue.try_recv() {
+                // Who is at work already is awake.
+                Ok(Waiting { job: Job::Soon, .. }) => {}
                 Ok(waiting) if waiting.job.is_alone() => {
                     next = Some(waiting);
                     break;
@@ -197,6 +221,7 @@ async fn live(
             }
         }
         writing.answer(together).await;
+        busy = Instant::now();
         if next.is_none() {
             next = queue.recv().await;
         }
@@ -232,6 +257,14 @@ impl Writing {
         self.seen = self.seen.max(now.0);
         self.memory.saw(self.seen);
         Time(self.seen)
+    }
+
+    /// Has SQLite's thread awake, with what every transaction reads at hand. What goes wrong here goes wrong in
+    /// the transaction too, and is told then.
+    async fn wake(&mut self) {
+        let mut script = Script::new();
+        script.add(LAST_SEEN);
+        _ = self.link.run(script).await;
     }
 
     /// The id of this process's epoch; empty in a store that is only read, where nothing is written.
@@ -317,7 +350,7 @@ impl Writing {
             self.link.defer(script);
             return Ok(self.seen);
         }
-        script.add("SELECT value FROM meta WHERE key = 'last_seen'");
+        script.add(LAST_SEEN);
         let rows = match self.link.run(script).await {
             Ok(rows) => rows,
             Err(error) => {
@@ -388,6 +421,7 @@ impl Writing {
             Job::Purge(purge) => self.purge(purge).await.map(Answer::Purged),
             Job::Adopt(actor, at) => self.adopt(actor, *at).await.map(|()| Answer::Nothing),
             Job::ResetClock(actor, at) => self.reset_clock(actor, *at).await.map(|()| Answer::Nothing),
+            Job::Soon => Ok(Answer::Nothing),
             Job::Close => self.end_epoch().await.map(|()| Answer::Nothing),
             #[cfg(feature = "laws")]
             Job::Abandon => Ok(Answer::Nothing),
