@@ -14,7 +14,7 @@ pub(crate) use self::book::{BookCommand, BookPlace, BookTest};
 
 /// Decides what a language model reads, and accounts for every token of it.
 #[derive(Debug, Parser)]
-#[command(name = "proem", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "proem", version, propagate_version = true, arg_required_else_help = true, after_help = COLOURS)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -99,6 +99,9 @@ pub(crate) enum ReferenceDocument {
     /// The JSON Schema of `scan --json`
     ScanSchema,
 }
+
+const COLOURS: &str = "\
+Colours are for terminals; NO_COLOR=1 turns them off, and CLICOLOR_FORCE=1 has them in pipes too.";
 
 const ASSEMBLE_EXAMPLES: &str = "\
 Examples:
@@ -339,7 +342,7 @@ pub(crate) struct Run {
     /// How often the model is asked at most until its answer meets the contract
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) attempts: std::num::NonZeroU32,
-    /// The most tokens of all attempts together, prompts and answers
+    /// The most tokens of all attempts together, prompts and answers; the first attempt is always made
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_tokens: Option<u64>,
     /// The most that one run may cost, in dollars

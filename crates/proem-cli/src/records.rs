@@ -3,6 +3,9 @@
 pub(crate) mod learning;
 pub(crate) mod writing;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use proem_engine::ledger::{Cap, Period, Scope, Unit};
 use proem_runtime::{Environment, installation_key};
 use proem_store::record::{Actor, ActorKind, Project as Owner};
@@ -29,6 +32,13 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Whose records a project's are.
 pub(crate) fn owner(project: &Project) -> Owner {
     Owner(project.key.clone())
+}
+
+/// The name of a project's folder. The key of a repository is the folder that git keeps in it.
+pub(crate) fn folder(project: &Owner) -> &str {
+    let path = Path::new(&project.0);
+    let path = if path.ends_with(".git") { path.parent().unwrap_or(path) } else { path };
+    path.file_name().and_then(OsStr::to_str).unwrap_or("/")
 }
 
 /// Who sits here: the user, and whether at a terminal.

@@ -1,14 +1,17 @@
 //! Writing for people: notes, errors, tables and bars.
 
+mod progress;
+
 use std::io::Write as _;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_text::character::is_hidden;
 
+pub(crate) use self::progress::target;
 use crate::failure::Failure;
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -16,7 +19,8 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
-pub(crate) const BLUE: Style = AnsiColor::Blue.on_default();
+/// The bright one: the other is next to black on many dark terminals.
+pub(crate) const BLUE: Style = AnsiColor::BrightBlue.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// A text in a style, for [`note`] and the tables; colours vanish where there is no terminal.
@@ -73,13 +77,21 @@ pub(crate) fn error(failure: &Failure) {
 
 /// Says on a terminal what is done, and for how long, until it is cleared.
 pub(crate) fn working(what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
         bar.set_style(style);
     }
     bar.set_message(what.to_owned());
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// The cells of a line that is not on a terminal.
+const WIDTH: usize = 100;
+
+/// The cells of a line of standard output.
+pub(crate) fn width() -> usize {
+    console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns))
 }
 
 /// A bar for `value` on a scale to `most`, at most `width` cells, in eighths of a cell.

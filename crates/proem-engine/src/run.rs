@@ -162,4 +162,11 @@ pub trait Machine {
     ///
     /// [`crate::ErrorKind::Render`] if it can't be written down, which is a bug.
     fn state(&self) -> Result<Json, Error>;
+
+    /// Where every token of the request went that an effect of the last step calls with: its
+    /// [`crate::report::Report`] as JSON. `None` where the machine was given its request, and whoever made
+    /// that has the account.
+    fn account(&self, _effect: EffectId) -> Option<&Json> {
+        None
+    }
 }

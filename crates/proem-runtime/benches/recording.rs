@@ -35,6 +35,9 @@ use tokio_util::sync::CancellationToken;
 /// How many pairs of calls, for each size of prompt.
 const RUNS: usize = 300;
 
+/// How long the server takes, in milliseconds: meanwhile every thread goes to sleep, as it does in real runs.
+const ANSWERED_MS: u64 = 5;
+
 /// How many bytes of a prompt are the same in every call, and how many are another each time.
 const CASES: [(usize, usize); 3] = [(0, 2_000), (72_000, 8_000), (0, 80_000)];
 
@@ -115,7 +118,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (known, new) in CASES {
         let folder = TempDir::new().unwrap();
-        let server = server([Reply::text("hello")]);
+        let server = server([Reply::text("hello").delayed(ANSWERED_MS)]);
         let mut scene = Scene::new(folder.path(), &server);
         scene.caps = vec![nanos_a_day(u64::MAX / 4)];
         scene.rules.push_str(&"This stands in every prompt.\n".repeat(known / 29));

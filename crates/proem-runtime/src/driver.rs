@@ -106,6 +106,9 @@ pub async fn go_on<M: Machine>(
         let what = match from {
             Onward::Event(what) => what,
             Onward::Effects(effects) => {
+                for (id, _) in &effects {
+                    machine.account(*id).into_iter().for_each(|account| journal.accounts(*id, account));
+                }
                 journal.intends(&|| machine.state(), &effects).await?;
                 driving.perform(&effects).await
             }

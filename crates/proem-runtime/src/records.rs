@@ -16,5 +16,5 @@ mod sealed;
 
 pub use self::recording::{ASSEMBLED_ONLY, End, Keeping, Kept, Ledger, Recording, Start, assembled};
 pub use self::replay::{Difference, Replayed, replay};
-pub use self::resume::{Going, Remembering, Resumed, State, resume};
+pub use self::resume::{Going, Remembering, Resumed, State, resumable, resume};
 pub use self::sealed::{Binding, SealKey, Sealed, open, seal};

@@ -12,6 +12,8 @@ mod budgets;
 mod calls;
 #[path = "records/crashes.rs"]
 mod crashes;
+#[path = "records/investigations.rs"]
+mod investigations;
 #[path = "records/kept.rs"]
 mod kept;
 #[path = "records/replays.rs"]

@@ -50,16 +50,15 @@ pub struct Investigation<'t> {
     state: State,
     /// The call that is under way.
     exchange: Option<Exchange<'t>>,
-    /// The account of the first request.
-    report: Option<Report>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct State {
     subject: Subject,
     phase: Phase,
-    began: Time,
     now: Time,
+    /// How much of the time is used up, in milliseconds.
+    spent_ms: i64,
     /// How many effects were asked for.
     effects: u32,
     hops: Vec<(Hop, Sentence)>,
@@ -67,6 +66,8 @@ struct State {
     aliases: Aliases,
     exchanges: Vec<Exchanged>,
     notes: Vec<String>,
+    /// Where every token of the last request went, as JSON.
+    account: Option<Json>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,15 +110,16 @@ impl<'t> Investigation<'t> {
             aliases: Aliases::new(&subject.paths),
             subject,
             phase: Phase::New,
-            began: Time(i64::MIN),
             now: Time(i64::MIN),
+            spent_ms: 0,
             effects: 0,
             hops: Vec::new(),
             neighbours: Vec::new(),
             exchanges: Vec::new(),
             notes: Vec::new(),
+            account: None,
         };
-        Self { terms, state, exchange: None, report: None }
+        Self { terms, state, exchange: None }
     }
 
     /// An investigation as [`Machine::state`] wrote it down, under the same terms.
@@ -137,14 +139,7 @@ impl<'t> Investigation<'t> {
             Phase::New | Phase::Measuring { .. } | Phase::Over => None,
         };
         let exchange = asked.map(|terms| Exchange::restore(terms, read("exchange")?)).transpose()?;
-        Ok(Self { terms, state: inner, exchange, report: None })
-    }
-
-    /// Where every token of the first request went; `None` before it, and after [`Investigation::restore`],
-    /// since it is no part of the state.
-    #[must_use]
-    pub const fn first_report(&self) -> Option<&Report> {
-        self.report.as_ref()
+        Ok(Self { terms, state: inner, exchange })
     }
 
     /// The level and all else by the rules so far.
@@ -166,8 +161,16 @@ impl<'t> Investigation<'t> {
 
     /// What is left of the time, in milliseconds.
     fn left(&self) -> i64 {
-        let passed = self.state.now.0.saturating_sub(self.state.began.0);
-        i64::from(self.terms.limits.total_ms).saturating_sub(passed)
+        i64::from(self.terms.limits.total_ms).saturating_sub(self.state.spent_ms)
+    }
+
+    /// Lets the time pass. Of what lies between two events at most a hop's time counts: a call is given up by
+    /// then, so the rest went by while nobody drove the run, which was interrupted.
+    fn pass(&mut self, now: Time) {
+        let passed = now.0.saturating_sub(self.state.now.0);
+        let counted = passed.min(i64::from(self.terms.limits.hop_ms));
+        self.state.spent_ms = self.state.spent_ms.saturating_add(counted);
+        self.state.now = now;
     }
 
     fn begin(&mut self) -> Next {
@@ -227,12 +230,12 @@ impl<'t> Investigation<'t> {
         let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
         let terms = asking::decision(&self.terms, asked.asking, attempts);
         self.state.phase = Phase::Deciding { asked: asked.asking, attempts };
-        self.ask(Exchange::new(terms, asked.request), (asked.asking, asked.report))
+        self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
     }
 
     /// Begins an exchange.
-    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (Asking, Report)) -> Next {
-        self.report.get_or_insert(report);
+    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (Asking, &Report)) -> Next {
+        self.state.account = serde_json::to_value(report).ok();
         let step = exchange.step(Event { now: self.state.now, what: What::Started });
         self.exchange = Some(exchange);
         match step {
@@ -394,7 +397,7 @@ impl<'t> Investigation<'t> {
         };
         let terms = asking::synthesis(&self.terms, asked.asking);
         self.state.phase = Phase::Synthesising { asked: asked.asking, given: asked.given };
-        self.ask(Exchange::new(terms, asked.request), (asked.asking, asked.report))
+        self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
     }
 
     fn synthesised(&mut self, ended: &Ended, given: &[Given]) -> Next {
@@ -451,7 +454,7 @@ impl<'t> Investigation<'t> {
                 }
                 let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("nobody was asked")) };
                 let step = exchange.step(Event { now, what: What::Performed { results } })?;
-                self.state.now = now;
+                self.pass(now);
                 Ok(self.outer(step, asked).unwrap_or_else(|outcome| self.answered(outcome)))
             }
             Phase::Measuring { effect, choice } => {
@@ -462,10 +465,11 @@ impl<'t> Investigation<'t> {
                 if id != effect {
                     return Err(out_of_step("this result belongs to another effect than the one that was asked for"));
                 }
-                let before = core::mem::replace(&mut self.state.now, now);
+                let before = (self.state.now, self.state.spent_ms);
+                self.pass(now);
                 let next = self.measured(choice, performed);
                 if next.is_err() {
-                    self.state.now = before;
+                    (self.state.now, self.state.spent_ms) = before;
                 }
                 next
             }
@@ -482,11 +486,11 @@ impl Machine for Investigation<'_> {
         match (&self.state.phase, event.what) {
             (Phase::Over, _) => Err(out_of_step("the investigation is over; nothing can happen to it any more")),
             (Phase::New, What::Started) => {
-                (self.state.began, self.state.now) = (now, now);
+                self.state.now = now;
                 Ok(self.begin())
             }
             (_, What::Cancelled { why }) => {
-                self.state.now = now;
+                self.pass(now);
                 self.cancelled(why)
             }
             (_, What::Performed { results }) => self.performed(now, results),
@@ -501,6 +505,14 @@ impl Machine for Investigation<'_> {
         })?;
         let exchange = self.exchange.as_ref().map(Machine::state).transpose()?;
         Ok(json!({ "investigation": inner, "exchange": exchange }))
+    }
+
+    fn account(&self, effect: EffectId) -> Option<&Json> {
+        let first = match &self.state.phase {
+            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => asked.first,
+            Phase::New | Phase::Measuring { .. } | Phase::Over => return None,
+        };
+        self.state.account.as_ref().filter(|_| (first..self.state.effects).contains(&effect.0))
     }
 }
 

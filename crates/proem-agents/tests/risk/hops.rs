@@ -2,7 +2,7 @@
 
 use proem_agents::risk::investigation::{Action, Investigation, Limits, Neighbours, Terms};
 use proem_engine::profile::Profile;
-use proem_engine::run::{Effect, Event, Machine, Performed, Step, Time, What};
+use proem_engine::run::{Effect, EffectId, Event, Machine, Performed, Step, Time, What};
 use proem_risk::assess::Investigate;
 use proem_risk::level::Level;
 use proem_risk::metric::{Name, Signal};
@@ -207,13 +207,28 @@ fn failures_end_with_what_is_known() {
 #[test]
 fn the_time_is_kept() {
     let (asks, known) = (asks_for("ownership_churn"), ownership(200.0, Signal::Low));
-    let late = format!("@20001 {known}");
-    let ran = run(medium(), &[&asks, &late, &says("MEDIUM", &["E1"])]);
+    let within =
+        |total_ms: u32, script: &[&str]| run_within(medium(), script, Limits { total_ms, ..Limits::default() });
+    let (asks, late) = (format!("@9000 {asks}"), format!("@19000 {known}"));
+    let ran = within(28_999, &[&asks, &late, &says("MEDIUM", &["E1"])]);
     assert_eq!(ran.end.hops[1].result, "less than a hop's time is left");
-    let late = format!("@30000 {known}");
-    let ran = run(medium(), &[&asks, &late]);
+    let ran = within(19_000, &[&asks, &late]);
     assert!(ran.end.synthesis.is_none());
     assert!(ran.end.notes.iter().any(|note| note.contains("no time for a synthesis")), "{:?}", ran.end.notes);
+}
+
+#[test]
+fn an_interruption_counts_as_a_hops_time_at_most() {
+    let known = ownership(200.0, Signal::Low);
+    let script = |ms: i64| [asks_for("ownership_churn"), format!("@{ms} {known}"), says("MEDIUM", &["E1"])];
+    let hops_after = |ms: i64, total_ms: u32| {
+        let script = script(ms);
+        let script: Vec<&str> = script.iter().map(String::as_str).collect();
+        hops(&run_within(medium(), &script, Limits { total_ms, ..Limits::default() }).end)
+    };
+    // A day later, in another process, it ends as it would have after a hop's time.
+    assert_eq!(hops_after(86_400_000, 19_999), hops_after(10_000, 19_999));
+    assert_eq!(hops_after(86_400_000, 19_999).len(), 2);
 }
 
 #[test]
@@ -241,8 +256,12 @@ fn what_nobody_asked_for_is_refused_and_changes_nothing() {
     assert!(machine.step(at(What::Woken)).is_err());
     assert_eq!(machine.state().unwrap(), before);
     machine.step(at(What::Started)).unwrap();
-    assert!(machine.first_report().is_some());
     let before = machine.state().unwrap();
+    let restored = Investigation::restore(BENCH.terms(Limits::default()), &before).unwrap();
+    for machine in [&machine, &restored] {
+        assert_eq!(machine.account(EffectId(0)).unwrap()["prompt"]["name"], "risk/decision");
+        assert_eq!(machine.account(NOBODY), None);
+    }
     for results in [nobody(), Vec::new()] {
         assert!(machine.step(at(What::Performed { results })).is_err());
     }

@@ -71,6 +71,15 @@ pub(crate) struct BookTest {
     /// Take answers from such a folder, if the requests are the same
     #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
+    /// Ask for short answers
+    #[arg(long, requires = "live")]
+    pub(crate) time_sensitive: bool,
+    /// Ask for compliance to be considered
+    #[arg(long, requires = "live")]
+    pub(crate) compliance_required: bool,
+    /// Ask for a format, such as Markdown or JSON; what prompts learned from failures is never shown here
+    #[arg(long, value_name = "FORMAT", requires = "live")]
+    pub(crate) preferred_format: Option<String>,
     /// Keep no record of the runs; refused where a budget is configured
     #[arg(long, requires = "live")]
     pub(crate) no_record: bool,

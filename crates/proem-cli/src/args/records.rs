@@ -33,6 +33,13 @@ Examples:
   proem runs resume 3f2a9c01      # go on where a crash or a question stopped it
   proem runs purge --before 30d";
 
+pub(super) const DIFF_EXAMPLES: &str = "\
+Examples:
+  proem runs diff last~1 last     # the first calls of two runs
+  proem runs diff 3f2a:2 last:1   # any two calls, as `proem runs show` numbers them
+  proem runs diff last            # each call with the one before it of the same prompt
+  proem runs diff last:2          # one of them";
+
 pub(super) const STATS_EXAMPLES: &str = "\
 Examples:
   proem stats
@@ -68,7 +75,8 @@ pub(crate) struct Adapt {
     /// Signals as JSON, such as `needs_retry` and `risk_tags`; what is left out follows from the history
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Names that may stand in a profile, one on each line; without it, all of identifier form
+    /// Names that may stand in a profile, one on each line; without it, those of the book, and with --history all
+    /// of identifier form
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
     /// The time by which failures age, instead of now, such as 2026-11-22T10:00:00Z
@@ -188,7 +196,7 @@ pub(crate) enum RunsCommand {
         #[arg(long, value_enum, value_name = "OUTCOME")]
         outcome: Option<OutcomeArg>,
         /// The most that are listed
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         #[command(flatten)]
         place: RecordsPlace,
@@ -212,12 +220,15 @@ pub(crate) enum RunsCommand {
         place: RecordsPlace,
     },
     /// Name what changed between two requests, and why the cache missed
-    #[command(after_help = "Example:\n  proem runs diff last~1 last")]
+    #[command(after_help = DIFF_EXAMPLES)]
     Diff {
-        /// The earlier run
+        /// The earlier run, of which the first call counts, or one of its calls, such as `last:1`; alone, each of its
+        /// calls is compared with the one before it
+        #[arg(value_name = "RUN[:CALL]")]
         first: String,
-        /// The later run
-        second: String,
+        /// The later run, or one of its calls
+        #[arg(value_name = "RUN[:CALL]")]
+        second: Option<String>,
         #[command(flatten)]
         place: RecordsPlace,
     },

@@ -36,6 +36,12 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
         Some(text) => values::moment(text)
             .ok_or_else(|| Failure::usage(format!("`{text}` is no time; write one such as 2026-11-22T10:00:00Z")))?,
     };
+    let files = [&args.history, &args.signals, &args.registry];
+    if files.iter().filter(|file| file.as_deref() == Some(Path::new("-"))).count() > 1 {
+        return Err(Failure::usage(
+            "standard input can be read only once; write `-` for one file, and name the others",
+        ));
+    }
     let mut notes = Vec::new();
     let history = match &args.history {
         Some(file) => history::read(&text_of(file)?, &mut notes)?,

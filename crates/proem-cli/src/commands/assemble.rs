@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::guarding::{Guarding, tools};
 use crate::places::Places;
 use crate::project::{Project, Reading};
-use crate::records::learning::{History, adapted};
+use crate::records::learning::adapted;
 use crate::records::writing::{Record, Writing};
 use crate::{records, ui};
 
@@ -217,7 +217,7 @@ async fn begin(
     // Nothing is spent, so no cap binds and no record is needed.
     let ledger = Ledger { caps: Vec::new(), priced: Priced::Free };
     let records = Writing::begin(places, project, record, ledger, Vec::new()).await?;
-    let history = records.as_ref().map_or(History::Closed, |records| History::Open(records.store()));
+    let history = Writing::history(records.as_ref(), record, project);
     let adapted = adapted((places, project), &[&prompt.id], &args.wishes, history).await?;
     Ok((records, adapted))
 }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Period, Scope, Unit};
 use proem_store::query::{CapNow, Costs, CostsWanted};
+use proem_store::record::Project as Owner;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
@@ -38,7 +39,7 @@ pub(super) fn run(args: &Cost) -> Result<ExitCode, Failure> {
                 (_, true) => fit::Way::Revert,
                 _ => fit::Way::Show,
             };
-            records::blocking(fit::run(&places, &open(Path::new("."))?, way, *json))
+            records::blocking(fit::run(&places, &open(&args.place.root)?, way, *json))
         }
     }
 }
@@ -78,6 +79,11 @@ impl Spending {
             out.push_str("nothing; `proem run` books what it asks\n");
         }
         out.push_str(&table("day", &by(lines, |line| line.day.clone())));
+        if self.project.is_none() {
+            let projects = by(lines, |line| line.project.0.clone()).into_iter();
+            let projects = projects.map(|(key, sum)| (records::folder(&Owner(key)).to_owned(), sum));
+            out.push_str(&table("project", &projects.collect::<Vec<_>>()));
+        }
         if !lines.is_empty() {
             out.push_str(&table("prompt", &by(lines, |line| line.prompt.clone())));
             out.push_str(&table("model", &by(lines, |line| line.model.clone())));
@@ -122,20 +128,24 @@ impl Spending {
         let mut out = format!("\n{}\n", styled(BOLD, "caps"));
         for now in caps {
             let used = now.spent.settled.saturating_add(now.spent.open);
-            let percent = u128::from(used) * 100 / u128::from(now.cap.most.max(1));
+            let most = now.cap.most;
+            // Nothing fits below a cap of nothing, so that it is full.
+            let percent = (u128::from(used) * 100).checked_div(u128::from(most)).unwrap_or(100);
+            let shown = if percent > 999 { ">999".to_owned() } else { format!("{percent:>3}") };
             let style = match percent {
                 0..=79 => GREEN,
                 80..=99 => YELLOW,
                 _ => RED,
             };
             let name = format!("{} {}", scope(now.cap.scope), period(now.cap.period));
-            let (most, spent) = (amount(now.cap.unit, now.cap.most), amount(now.cap.unit, used));
+            let (cap, spent) = (amount(now.cap.unit, most), amount(now.cap.unit, used));
             let open = match now.spent.open {
                 0 => String::new(),
                 open => format!(", {} of it reserved", amount(now.cap.unit, open)),
             };
-            let filled = cell(&bar(scaled(used), scaled(now.cap.most), 20).chars().take(20).collect::<String>(), 20);
-            out.push_str(&format!("{name:14} {}▏{percent:>3}%  {spent} of {most}{open}\n", styled(style, &filled)));
+            let filled = if most == 0 { bar(1, 1, 20) } else { bar(whole(used.min(most)), whole(most), 20) };
+            let filled = cell(&filled, 20);
+            out.push_str(&format!("{name:14} {}▏{shown}%  {spent} of {cap}{open}\n", styled(style, &filled)));
         }
         out
     }
@@ -182,7 +192,8 @@ fn table(name: &str, sums: &[(String, Sum)]) -> String {
     for (name, sum) in sums {
         let cost = if sum.unpriced == sum.attempts { ui::UNKNOWN.to_owned() } else { sum.cost.to_string() };
         let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
-        let marks = marks.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("  {count} {what}"));
+        let marks = marks.iter().filter(|(count, _)| *count > 0);
+        let marks = marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count))));
         out.push_str(&format!(
             "{}  {cost:>12}  {:>8}  {:>7}  {}{}\n",
             cell(name, longest),
@@ -193,6 +204,11 @@ fn table(name: &str, sums: &[(String, Sum)]) -> String {
         ));
     }
     out
+}
+
+/// A count as bars and tables take it.
+fn whole(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 /// A value on the scale of a bar: what is not zero stays so.

@@ -40,7 +40,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let project = opened(root)?;
             let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
             let count = records::blocking(clear(&places, &project, (agent.as_deref(), way)))?;
-            let failures = if count == 1 { "1 failure counts".to_owned() } else { format!("{count} failures count") };
+            let failures = format!("{} {}", ui::counted(count, "failure"), if count == 1 { "counts" } else { "count" });
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => "there is no failure to clear".to_owned(),
                 (0, ClearingWay::Undo) => "there is no clearing to undo".to_owned(),

@@ -4,9 +4,12 @@
 //! model explains it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a
 //! change reaches the level.
 
+mod again;
 mod assessing;
 mod feedback;
+mod grounds;
 mod investigating;
+mod made;
 mod output;
 mod recording;
 mod setting;
@@ -16,6 +19,9 @@ use std::process::ExitCode;
 
 use proem_agents::risk::report::Report;
 use proem_risk::level::Level;
+
+pub(super) use self::again::{Again, go_on, replayed};
+pub(super) use self::made::Remade;
 
 use self::assessing::Assessing;
 use self::output::Form;

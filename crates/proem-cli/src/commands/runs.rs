@@ -42,12 +42,12 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
             records::blocking(show::run(&places, &project, &wanted, place))
         }
         RunsCommand::Diff { first, second, place } => {
-            records::blocking(diff::run(&places, &project, (first, second), place))
+            records::blocking(diff::run(&places, &project, (first, second.as_deref()), place))
         }
         RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
-        RunsCommand::Feedback { run, verdict, note, .. } => {
-            records::blocking(feedback::run(&places, &project, run, (*verdict, note)))
+        RunsCommand::Feedback { run, verdict, note, place } => {
+            records::blocking(feedback::run(&places, &project, (run, *verdict, note), place.json))
         }
         RunsCommand::Purge { runs, before, everything: _, place } => {
             records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))

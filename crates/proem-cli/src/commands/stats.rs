@@ -16,6 +16,10 @@ use crate::{records, when};
 /// Cells of a figure's name, and of it with how many it is of.
 const NAME: usize = 11;
 const CELL: usize = 32;
+/// The most figures on a line.
+const ACROSS: usize = 3;
+/// The cells before the bar of a latency.
+const LATENCY: usize = 46;
 /// Cells of the longest bar.
 const BAR: usize = 40;
 /// The most days that are drawn, the last ones.
@@ -58,7 +62,10 @@ fn page(found: &Statistics, since: &str, today: &str) -> String {
         }
         out.push_str(&format!("\n{}\n", styled(BOLD, name)));
         for one in groups {
-            out.push_str(&format!("{}\n", styled(CYAN, &cut(&one.name, 90))));
+            // A run that asked nobody has no role.
+            let name =
+                if one.name.is_empty() { "(nobody was asked)".to_owned() } else { cut(&one.name, ui::width().min(90)) };
+            out.push_str(&format!("{}\n", styled(CYAN, &name)));
             out.push_str(&group(one));
         }
     }
@@ -66,7 +73,7 @@ fn page(found: &Statistics, since: &str, today: &str) -> String {
     out
 }
 
-/// The figures of a group, three on a line.
+/// The figures of a group, a few on a line.
 fn group(group: &Group) -> String {
     let (calls, share) = (counted(group.calls, "call"), percent(group.share));
     // A prompt that only runs of other prompts called.
@@ -93,7 +100,9 @@ fn group(group: &Group) -> String {
         ("threats", percent(group.threat_rate), group.threat_rate.n),
         ("kept out", whole(group.filtered), group.filtered.n),
     ];
-    for row in figures.chunks(3) {
+    // As many as the terminal has room for.
+    let across = ui::width().saturating_sub(1).div_euclid(CELL).clamp(1, ACROSS);
+    for row in figures.chunks(across) {
         let mut line = String::from(" ");
         for (name, figure, n) in row {
             let n = format!("n={}", ui::short(*n));
@@ -138,9 +147,10 @@ fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
     let (Ok(first), Ok(last)) = (since.parse::<jiff::civil::Date>(), today.parse::<jiff::civil::Date>()) else {
         return String::new();
     };
+    let most = DAYS.min(ui::width().saturating_sub(4));
     let mut days = Vec::new();
     let mut day = last;
-    while day >= first && days.len() < DAYS {
+    while day >= first && days.len() < most {
         let name = day.to_string();
         days.push(calls.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count));
         let Ok(before) = day.yesterday() else { break };
@@ -165,8 +175,9 @@ fn latency(prompts: &[Group]) -> String {
     if known.is_empty() {
         return String::new();
     }
+    let widest = BAR.min(ui::width().saturating_sub(LATENCY));
     let cells = |millis: u64| {
-        bar(usize::try_from(millis).unwrap_or(usize::MAX), usize::try_from(most).unwrap_or(usize::MAX), BAR)
+        bar(usize::try_from(millis).unwrap_or(usize::MAX), usize::try_from(most).unwrap_or(usize::MAX), widest)
     };
     let mut out = format!("\n{}, half of the answers and 95 of 100 within\n", styled(BOLD, "latency"));
     for (name, p50, p95) in known {

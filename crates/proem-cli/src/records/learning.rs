@@ -22,6 +22,8 @@ pub(crate) enum History<'h> {
     Open(&'h Store),
     /// In the records that there may be.
     Closed,
+    /// In records that can't be written, which was said already.
+    Unusable,
     /// Nowhere: a cassette is asked for the same in every process.
     Fixed,
 }
@@ -46,15 +48,20 @@ pub(crate) async fn adapted(
     }
     let now = when::now();
     let ageing = ageing(config);
+    let mut unread = None;
     let recorded = match history {
         _ if is_off => Vec::new(),
         History::Fixed => Vec::new(),
         History::Open(store) => recorded(store, project, prompts, ageing).await?,
-        History::Closed if !places.records().exists() => Vec::new(),
-        History::Closed => match open(places, project, Access::Read).await {
+        History::Closed | History::Unusable if !places.records().exists() => Vec::new(),
+        History::Closed | History::Unusable => match open(places, project, Access::Read).await {
             Ok(opened) => recorded(&opened.store, project, prompts, ageing).await?,
             Err(error) => {
-                ui::note(&format!("what the prompt learned is left out: {error}"));
+                let left_out = "what the prompt learned is left out";
+                match history {
+                    History::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
+                    _ => ui::note(&format!("{left_out}: {error}")),
+                }
                 Vec::new()
             }
         },
@@ -62,7 +69,7 @@ pub(crate) async fn adapted(
     let agents: BTreeSet<String> = project.book()?.prompts();
     let derived = derive(&recorded, wishes, ageing, now);
     let mut adapted = adapt(&derived.signals, &Registry::Closed(agents), &known_risks());
-    adapted.notes.splice(0..0, derived.notes);
+    adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes));
     Ok(Some(adapted))
 }
 

@@ -10,12 +10,17 @@ use proem_runtime::records::{Keeping, Kept, Ledger, SealKey};
 use proem_store::record::{Actor, Project as Owner, RunId};
 use proem_store::{Access, Origin, Purge, Store};
 
+use super::learning::History;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::Project;
 use crate::{ui, when};
+
+/// What is said where a run would go on in records, and none are kept.
+pub(crate) const NONE_TO_GO_ON_IN: &str =
+    "a run goes on in the records, and none are kept; change `records.keep` in your configuration";
 
 /// What the caller says about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +109,15 @@ impl Writing {
         }
     }
 
+    /// Where failures are looked up by who wanted to record like that.
+    pub(crate) fn history<'w>(records: Option<&'w Self>, record: Record, project: &Project) -> History<'w> {
+        match (records, record, project.config.records.keep) {
+            (Some(records), ..) => History::Open(&records.store),
+            (None, Record::No, _) | (None, _, KeepRecords::Nothing) => History::Closed,
+            (None, Record::AsConfigured, _) => History::Unusable,
+        }
+    }
+
     /// The store.
     pub(crate) const fn store(&self) -> &Store {
         &self.store
@@ -157,14 +171,20 @@ impl Writing {
 
     async fn retain(&self, places: &Places) -> Result<(), String> {
         let now = when::now();
-        let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY).to_string());
-        match std::fs::read_to_string(&stamp) {
-            Ok(day) if day.trim() == today => return Ok(()),
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY));
+        let last = match std::fs::read_to_string(&stamp) {
+            // What can't be read is no day on which anything may be deleted.
+            Ok(day) => Some(day.trim().parse().unwrap_or(0)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(format!("`{}` can't be read: {error}", stamp.display())),
+        };
+        if last == Some(today) {
+            return Ok(());
         }
-        let before = now.0.saturating_sub(i64::from(self.days).saturating_mul(when::DAY));
+        // A clock that ran ahead is not believed at once: no day is later than the one after the last.
+        let day = last.map_or(today, |last: i64| today.min(last.saturating_add(1)));
+        let before = now.0.min(day.saturating_add(1).saturating_mul(when::DAY));
+        let before = before.saturating_sub(i64::from(self.days).saturating_mul(when::DAY));
         let purge = Purge {
             project: None,
             before: Some(proem_engine::run::Time(before)),
@@ -174,8 +194,8 @@ impl Writing {
         };
         let purged = self.store.purge(purge).await.map_err(|error| error.to_string())?;
         if purged.runs > 0 {
-            let (runs, days) = (purged.runs, self.days);
-            ui::note(&format!("{runs} runs older than {days} days were deleted (`records.days` says how long)"));
+            let (runs, days) = (ui::counted(purged.runs, "run"), ui::counted(u64::from(self.days), "day"));
+            ui::note(&format!("deleted {runs} older than {days} (`records.days` says how long)"));
         }
         std::fs::write(&stamp, format!("{today}\n")).map_err(|error| format!("`{}`: {error}", stamp.display()))
     }

@@ -123,6 +123,8 @@ fn what_is_no_history_no_signals_or_no_registry_is_refused() {
     }
     let run = fixture.proem(&["adapt", "--history", "nothing.json", "--now", "soon"]);
     shown.push_str(&run.transcript());
+    let run = fixture.proem(&["adapt", "--history", "-", "--signals", "-"]);
+    assert!(run.code() == 2 && run.stderr().contains("only once"), "{}", run.stderr());
     snapshot!(shown);
 }
 

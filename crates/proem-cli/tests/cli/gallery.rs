@@ -20,14 +20,22 @@ enum Cache {
 }
 
 fn reply(answer: &str, cache: Cache) -> Reply {
+    said(Block::Text(answer.to_owned()), cache)
+}
+
+/// An answer with a contract.
+fn rated(sure: &str, cache: Cache) -> Reply {
+    said(Block::Value(json!({ "answer": "Between the years.", "sure": sure })), cache)
+}
+
+fn said(block: Block, cache: Cache) -> Reply {
     let (cache_read, cache_write) = match cache {
         Cache::Wrote => (0, PREFIX),
         Cache::Read => (PREFIX, 0),
         Cache::Nothing => (0, 0),
     };
     let usage = Some(Counts { input: PROMPT, cache_read, cache_write, output: 9, ..Counts::default() });
-    let content = vec![Block::Text(answer.to_owned())];
-    Reply { say: Say::Answer(Answer { content, finish: Finish::Natural, usage }), how: How::default() }
+    Reply { say: Say::Answer(Answer { content: vec![block], finish: Finish::Natural, usage }), how: How::default() }
 }
 
 /// What a provider's cache does with the requests of the guide, in their order.
@@ -47,6 +55,10 @@ fn replies() -> Vec<Reply> {
         reply(drill, Cache::Wrote),
         reply(closed, Cache::Read),
         reply(drill, Cache::Wrote),
+        rated("perhaps", Cache::Wrote),
+        rated("yes", Cache::Read),
+        rated("perhaps", Cache::Nothing),
+        rated("no", Cache::Wrote),
     ]
 }
 
@@ -64,6 +76,7 @@ fn every_cause_is_named() {
     let rule = "The office keeps a list of who has which key; whoever loses one says so on the same day. ";
     fixture.write("handbook.json", json!({ "handbook": rule.repeat(80) }).to_string());
     let run = guide::run(&fixture, "cache-misses.md", &[]);
-    assert_eq!((run.files, run.sessions), (2, requests + 6));
+    // Two runs ask twice, and eight comparisons ask nobody.
+    assert_eq!((run.files, run.sessions), (4, requests - 2 + 8));
     assert_eq!(server.requests().len(), requests);
 }

@@ -4,9 +4,9 @@ mod unusable;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Server};
+use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
 use serde_json::{Value as Json, json};
 use sqlx::{ConnectOptions as _, Executor as _, Row as _};
 
@@ -41,7 +41,7 @@ fn records(fixture: &Fixture) -> PathBuf {
 }
 
 /// Has SQLite do something to the records, and gives the first column of what it says.
-fn sql(fixture: &Fixture, statement: &str) -> Vec<String> {
+pub(crate) fn sql(fixture: &Fixture, statement: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
@@ -84,8 +84,12 @@ fn spawn(fixture: &Fixture, args: &[&str]) -> Child {
 
 /// Kills a run while its provider thinks about the answer.
 fn killed(fixture: &Fixture, server: &Server) {
+    killed_with(fixture, server, &[]);
+}
+
+fn killed_with(fixture: &Fixture, server: &Server, more: &[&str]) {
     let before = server.requests().len();
-    let mut child = spawn(fixture, &TRIAGE);
+    let mut child = spawn(fixture, &[&TRIAGE[..], more].concat());
     while server.requests().len() == before {
         std::thread::yield_now();
     }
@@ -122,6 +126,92 @@ fn an_assembly_is_recorded_and_never_fails_for_it() {
     fs::write(records(&fixture), "no database").unwrap();
     let run = fixture.proem(&["assemble", "mend the clock"]);
     assert_eq!((run.code(), run.stderr().contains("nothing is recorded")), (0, true), "{}", run.stderr());
+    assert_eq!(run.stderr().matches("records.db").count(), 1, "one cause is said once: {}", run.stderr());
+    let run = fixture.proem(&["assemble", "mend the clock", "--explain"]);
+    assert!(run.stderr().contains("what the prompt learned is left out"), "{}", run.stderr());
+    let run = fixture.proem(&["assemble", "mend the clock", "--no-record"]);
+    assert_eq!(run.stderr().matches("records.db").count(), 1, "{}", run.stderr());
+}
+
+#[test]
+fn a_retry_after_a_server_that_broke_costs_what_nobody_knows() {
+    let broken = Raw { status: 503, headers: Vec::new(), body: Vec::new() };
+    let broken = Reply { say: Say::Raw(broken), how: How::default() };
+    let server = start(vec![broken, used(100)]);
+    let fixture = fixture(&server, "attempts = 2\n");
+    let output = triage(&fixture, &["--json"]).json();
+    assert_eq!((&output["costNanoDollars"], &output["usage"]["input"]), (&Json::Null, &json!(100)));
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
+}
+
+#[test]
+fn what_is_cancelled_may_be_paid_for() {
+    let server = start(vec![late(low(), 60_000)]);
+    let fixture = fixture(&server, "");
+    let child = spawn(&fixture, &TRIAGE);
+    while server.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(3) && said.contains("tokens unknown  cost unknown"), "{said}");
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts"), ["unknown"]);
+}
+
+#[test]
+fn what_runs_is_not_deleted() {
+    let server = start(vec![low(), late(low(), 600_000)]);
+    let fixture = fixture(&server, "");
+    triage(&fixture, &[]).json();
+    let mut child = spawn(&fixture, &TRIAGE);
+    while server.requests().len() < 2 {
+        std::thread::yield_now();
+    }
+    let run = fixture.proem(&["runs", "purge", "last", "last~1"]);
+    assert!(run.code() == 1 && run.stderr().contains("deleted 1 run "), "{}", run.stderr());
+    assert!(run.stderr().contains("1 run still under way"), "{}", run.stderr());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fixture.proem(&["runs", "purge", "last"]).answer();
+    assert!(outcomes(&fixture).is_empty());
+}
+
+#[test]
+fn runs_of_all_projects_are_listed_with_their_folders() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    fixture.git(&["init", "-q", "-b", "main", "shop"]);
+    for root in [".", "shop"] {
+        triage(&fixture, &["--root", root]).json();
+    }
+    let listed = fixture.proem(&["runs", "list", "--all"]);
+    let folders: Vec<&str> =
+        listed.stdout().lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)).collect();
+    assert_eq!(folders, ["shop", "repo"], "{}", listed.stdout());
+    let cost = fixture.proem(&["cost", "--all"]);
+    let spent = |folder: &str| cost.stdout().lines().any(|line| line.starts_with(&format!("{folder}  ")));
+    assert!(spent("shop") && spent("repo"), "{}", cost.stdout());
+    assert!(!fixture.proem(&["cost"]).stdout().contains("shop"), "the other project's");
+}
+
+#[test]
+fn feedback_is_said_again_as_json() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let run = triage(&fixture, &["--json"]).json()["run"].take();
+    let said = fixture.proem(&["runs", "feedback", "last", "good", "--note", "it was so", "--json"]).json();
+    assert_eq!(said, json!({ "run": run, "verdict": "good", "note": "it was so" }));
+}
+
+#[test]
+fn a_cap_of_nothing_is_full() {
+    let server = start(vec![low()]);
+    let fixture = configured(&server, "[budget.project]\nday = 0\n[budget.user]\nday = 1\n");
+    triage(&fixture, &["--no-adapt"]).code();
+    let shown = fixture.proem(&["cost"]);
+    let caps: Vec<&str> = shown.stdout().lines().filter(|line| line.contains(" of $")).collect();
+    assert!(matches!(caps[..], [user, project] if user.contains("▏  0%") && project.contains("▏100%")), "{caps:?}");
 }
 
 #[test]
@@ -275,10 +365,25 @@ fn a_killed_run_goes_on_where_it_was() {
     assert_eq!(output["value"]["severity"], "low");
     assert_eq!(outcomes(&fixture), ["answered"]);
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
+    // Nobody knows what the answer cost that was lost.
+    let listed = fixture.proem(&["runs", "list", "--json"]).json();
+    assert!(listed[0]["nanoDollars"].is_null(), "{listed}");
+    assert!(output.get("costNanoDollars").is_none() && run.stderr().contains("cost unknown"), "{output}");
     let sent = server.requests();
     assert_eq!(sent[0].body, sent[1].body, "it asks for the very same");
     let run = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!((run.code(), server.requests().len()), (2, 2), "it is over: {}", run.stderr());
+}
+
+#[test]
+fn what_a_run_may_cost_holds_when_it_goes_on() {
+    let server = start(vec![late(low(), 600_000), low()]);
+    let fixture = fixture(&server, "");
+    // There is room for one attempt that nobody knows the cost of, and not for two.
+    killed_with(&fixture, &server, &["--max-cost", "0.01"]);
+    let run = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
+    assert!(run.stderr().contains("raise `--max-cost` or `budget.project.run`"), "{}", run.stderr());
 }
 
 #[test]
@@ -409,6 +514,22 @@ fn wishes_change_the_request() {
     assert_eq!((run.code(), run.stderr().contains("Markdown")), (2, true), "{}", run.stderr());
     let run = triage(&fixture, &["--no-adapt", "--time-sensitive"]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
+    let cases = "cases:\n  - name: one\n    inputs: { title: It crashes }\n    live: { answer: { severity: low } }\n";
+    let prompt = fs::read_to_string(fixture.base.join("config/proem/book/reviews/strict/1.0.0.prompt")).unwrap();
+    let prompt = prompt.replace("proem:\n", "proem:\n  cases: one.cases.yaml\n");
+    fixture.configure("book/reviews/tested/1.0.0.prompt", &prompt);
+    let schema = fs::read_to_string(fixture.base.join("config/proem/book/reviews/strict/triage.schema.json")).unwrap();
+    fixture.configure("book/reviews/tested/triage.schema.json", &schema);
+    fixture.configure("book/reviews/tested/one.cases.yaml", cases);
+    let tested = |wish: &[&str]| {
+        let args = [&["book", "test", "reviews/tested", "--live", "--times", "1"], wish].concat();
+        let run = fixture.proem(&args);
+        assert_eq!(run.code(), 0, "{}", run.transcript());
+        bodies(&server).pop().unwrap()
+    };
+    let usual = tested(&[]);
+    assert!(tested(&["--time-sensitive", "--preferred-format", "YAML"]).contains("YAML"));
+    assert!(!usual.contains("YAML"));
     let off = configured(&server, "[adapt]\nenabled = false\n");
     assert_eq!(triage(&off, &["--json"]).json().get("profile"), None);
 }
@@ -426,10 +547,14 @@ fn hashes_leave_no_text_behind() {
     assert_eq!(sql(&fixture, "SELECT state FROM attempts"), ["reported"]);
     let run = fixture.proem(&["runs", "replay"]);
     assert_eq!((run.code(), run.stderr().contains("can't be replayed")), (1, true), "{}", run.stderr());
+    let run = fixture.proem(&["runs", "show", "last", "--body"]);
+    assert_eq!(run.code(), 1);
+    assert!(run.stderr().contains("is not kept: only hashes are (`records.keep`)"), "{}", run.stderr());
     killed(&fixture, &server);
     assert!(!is_kept(&fixture, "It crashes"));
     let run = fixture.proem(&["runs", "resume"]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
+    assert!(run.stderr().contains("only hashes are kept of it (`records.keep`)"), "{}", run.stderr());
 }
 
 #[test]
@@ -444,11 +569,18 @@ fn what_is_deleted_is_gone_from_the_disk() {
     // What is too old goes on its own, once a day.
     fixture.proem(&args).json();
     sql(&fixture, "UPDATE runs SET started = started - 31 * 86400000");
-    fs::remove_file(fixture.base.join("state/proem/purged")).unwrap();
+    let stamp = fixture.base.join("state/proem/purged");
+    // A clock that has jumped is not believed at once.
+    let today: i64 = fs::read_to_string(&stamp).unwrap().trim().parse().unwrap();
+    fs::write(&stamp, (today - 3_650).to_string()).unwrap();
     let run = triage(&fixture, &[]);
-    assert!(run.stderr().contains("older than 30 days"), "{}", run.stderr());
+    assert!(!run.stderr().contains("older than") && is_kept(&fixture, "the-inputs-own-words"), "{}", run.stderr());
+    assert_eq!(fs::read_to_string(&stamp).unwrap().trim(), today.to_string());
+    fs::write(&stamp, (today - 1).to_string()).unwrap();
+    let run = triage(&fixture, &[]);
+    assert!(run.stderr().contains("deleted 1 run older than 30 days"), "{}", run.stderr());
     assert!(!is_kept(&fixture, "the-inputs-own-words"));
-    assert_eq!(outcomes(&fixture).len(), 1);
+    assert_eq!(outcomes(&fixture).len(), 2);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `proem risk` as its users meet it: real repositories, a scripted model, the exit codes of a pipeline.
 
+mod again;
 pub(crate) mod scene;
 
 use std::fs;
@@ -34,6 +35,14 @@ fn metric(name: &str, path: &str) -> Reply {
         "action": "CALCULATE_METRIC",
         "reasoning": "Many files depend on this one, so who owns it matters.",
         "target": { "metric_name": name, "file_path": path },
+    }))
+}
+
+fn expand(path: &str) -> Reply {
+    Reply::value(json!({
+        "action": "EXPAND_GRAPH",
+        "reasoning": "Very many files import this one, so who stands around it matters.",
+        "target": { "metric_name": null, "file_path": path },
     }))
 }
 
@@ -157,10 +166,14 @@ fn a_model_investigates_and_may_raise() {
     for prompt in ["risk/decision@1.0.0", "risk/synthesis@1.0.0"] {
         assert!(stats.answer().contains(prompt), "{}", stats.stdout());
     }
-    for command in ["replay", "resume"] {
-        let refused = fixture.proem(&["runs", command, "last"]);
-        assert!(refused.stderr().contains("assess the change again with `proem risk`"), "{}", refused.stderr());
-    }
+}
+
+#[test]
+fn what_nobody_was_asked_about_is_neither_replayed_nor_resumed() {
+    let fixture = shop().repository();
+    fixture.proem(&["risk", "HEAD", "--no-model"]).answer();
+    let refused = |command: &str| shown(&fixture.proem(&["runs", command, "last"]));
+    snapshot!("risk_nobody_asked", format!("{}{}", refused("replay"), refused("resume")));
 }
 
 /// A hub that 25 pages import, five of which others import in turn; one person makes all of it.
@@ -181,12 +194,11 @@ fn hub() -> Past {
 
 #[test]
 fn a_model_may_look_at_the_neighbours_of_a_hub() {
-    let expand = Reply::value(json!({
-        "action": "EXPAND_GRAPH",
-        "reasoning": "Very many files import this one, so who stands around it matters.",
-        "target": { "metric_name": null, "file_path": "hub/core.py" },
-    }));
-    let server = start(vec![expand, finalise(), synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")])]);
+    let server = start(vec![
+        expand("hub/core.py"),
+        finalise(),
+        synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")]),
+    ]);
     let mut fixture = hub().repository();
     with_model(&mut fixture, &server);
     let report = fixture.proem(&["risk", "HEAD", "--json"]).json();

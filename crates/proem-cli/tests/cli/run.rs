@@ -88,7 +88,8 @@ pub(crate) fn settled(server: &Server, run: &Run) -> String {
     let mut out = String::new();
     let mut words = text.split_inclusive(' ').peekable();
     while let Some(word) = words.next() {
-        let is_time = words.peek().is_some_and(|next| next.trim_end() == "ms" || next.starts_with("ms\n"));
+        let is_time =
+            words.peek().is_some_and(|next| ["ms", "ms:"].contains(&next.trim_end()) || next.starts_with("ms\n"));
         out.push_str(if is_time { "N " } else { word });
     }
     // Waiting for another request's turn is no business of the machine's speed.

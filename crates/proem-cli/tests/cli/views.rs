@@ -8,6 +8,7 @@ use std::process::Stdio;
 use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Server};
 use serde_json::{Value as Json, json};
 use sqlx::{ConnectOptions as _, Executor as _};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::fixture::{Fixture, Run};
 use crate::run::{fixture, low, start};
@@ -171,6 +172,29 @@ fn a_run_is_shown() {
 }
 
 #[test]
+fn no_line_of_a_run_is_wider_than_a_terminal() {
+    let wide = "木漢字かな 한글 👩🏽‍🚀 🇩🇪 e\u{301}\u{301} ⸻ ".repeat(12);
+    let server = start(vec![wrong(), Reply::text(wide.clone())]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    fixture.proem(&["run", "reviews/free", "--set", &format!("title={wide}")]).answer();
+    triage(&fixture, "reviews/triage", &wide);
+    fixture.proem(&["runs", "feedback", "last", "bad", "--note", &wide]).answer();
+    for args in [vec!["last"], vec!["last", "--full"], vec!["last~1"], vec!["last~1", "--full"]] {
+        let shown = fixture.proem(&[vec!["runs", "show"], args.clone()].concat());
+        for line in shown.answer().lines() {
+            assert!(line.width() <= 80, "{args:?}: {} cells: {line}", line.width());
+        }
+        assert!(shown.stdout().contains("木漢字かな"), "{args:?}: {}", shown.stdout());
+    }
+    for args in [["last~1", "last"], ["last~1:0", "last:1"]] {
+        let compared = fixture.proem(&[&["runs", "diff"][..], &args].concat());
+        let (said, table) = compared.answer().trim_end().rsplit_once('\n').map(|(table, said)| (said, table)).unwrap();
+        assert!(table.lines().all(|line| line.width() <= 80), "{table}");
+        assert!(said.contains("cache"), "the sentence goes on as a terminal has it: {said}");
+    }
+}
+
+#[test]
 fn a_body_is_what_was_sent_to_the_byte() {
     let server = start(replies());
     let fixture = recorded(&server);
@@ -182,6 +206,108 @@ fn a_body_is_what_was_sent_to_the_byte() {
     assert_eq!(wrong.code(), 2, "{}", wrong.stderr());
     sql(&fixture, "UPDATE calls SET body = '00' || substr(body, 3)");
     snapshot!("a_body_that_was_changed", seen(&fixture.proem(&["runs", "show", "last~2", "--body"])));
+}
+
+/// An answer whose prompt wrote so much to the cache, and read so much from it.
+fn wrote(value: Json, write: u64, read: u64) -> Reply {
+    let usage = Counts { input: 9_000, cache_read: read, cache_write: write, output: 20, ..Counts::default() };
+    Reply::value(value).using(Some(usage))
+}
+
+/// A prompt whose prefix is long enough for a cache.
+fn long(fixture: &Fixture) {
+    let path = fixture.base.join("config/proem/book/reviews/strict/1.0.0.prompt");
+    let rules: String = (0..600).map(|n| format!("Rule {n}: look twice before you judge a report.\n")).collect();
+    let prompt = fs::read_to_string(&path).unwrap().replace("input: 2000", "input: 20000");
+    fs::write(path, prompt.replace("one reported problem.\n", &format!("one reported problem.\n{rules}"))).unwrap();
+}
+
+#[test]
+fn calls_of_one_run_are_compared() {
+    let (bad, good) = (json!({ "severity": "worst" }), json!({ "severity": "low" }));
+    let server = start(vec![wrote(bad.clone(), 7_000, 0), wrote(good.clone(), 0, 7_000), wrote(good, 7_000, 0)]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    long(&fixture);
+    triage(&fixture, "reviews/strict", "It crashes").answer();
+    triage(&fixture, "reviews/strict", "It hangs").answer();
+    let one = fixture.proem(&["runs", "diff", "last~1"]);
+    snapshot!("calls_of_one_run_are_compared", seen(&one));
+    assert_eq!(fixture.proem(&["runs", "diff", "last~1:1"]).answer(), one.answer());
+    let json = fixture.proem(&["runs", "diff", "last~1", "--json"]).json();
+    let compared = &json["comparisons"][0];
+    assert_eq!((json["calls"].as_u64(), json["comparisons"].as_array().map(Vec::len)), (Some(2), Some(1)));
+    assert_eq!((compared["first"]["call"].as_u64(), compared["second"]["call"].as_u64()), (Some(0), Some(1)));
+    assert_eq!(compared["verdict"], json!({ "kind": "hit", "tokens": 7_000 }));
+    assert_eq!(compared["second"]["usage"]["cacheRead"], 7_000);
+    // Without its number a run's first call counts.
+    let both = |first, second| fixture.proem(&["runs", "diff", first, second, "--json"]).json();
+    assert_eq!(both("last~1:0", "last:0"), both("last~1", "last"));
+    assert_eq!(both("last~1:1", "last")["first"]["call"], 1);
+    assert_eq!(both("last~1:1", "last")["firstChange"]["what"], "section");
+}
+
+#[test]
+fn what_can_not_be_compared_is_named() {
+    let server = start(replies());
+    let fixture = recorded(&server);
+    let mut said = String::new();
+    for args in [
+        vec!["last~1:7"],
+        vec!["last~1:0"],
+        vec!["last~2"],
+        vec!["last~1:one"],
+        vec!["last:0", "last:2"],
+        vec!["last~1", "last~9"],
+    ] {
+        let run = fixture.proem(&[vec!["runs", "diff"], args.clone()].concat());
+        assert_eq!((run.code(), run.stdout()), (2, ""), "{args:?}");
+        said.push_str(&format!("$ proem runs diff {}\n{}", args.join(" "), settled(&run.redacted(run.stderr()))));
+    }
+    snapshot!("what_can_not_be_compared", said);
+}
+
+#[test]
+fn what_is_not_kept_is_not_compared() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    configure_more(&fixture, "[records]\nkeep = \"hashes\"\n");
+    for title in ["It crashes", "It hangs"] {
+        triage(&fixture, "reviews/strict", title).answer();
+    }
+    snapshot!("what_is_not_kept_is_not_compared", seen(&fixture.proem(&["runs", "diff", "last~1", "last"])));
+    let json = fixture.proem(&["runs", "diff", "last~1", "last", "--json"]).json();
+    assert_eq!((&json["tools"], &json["texts"]["before"]), (&Json::Null, &Json::Null));
+    assert_eq!(json["sections"][2]["state"], "changed", "hashes tell that much");
+}
+
+#[test]
+fn calls_of_an_investigation_are_compared_within_their_prompts() {
+    let hop = |write, read| {
+        let target = json!({ "metric_name": "ownership_churn", "file_path": "shop/permissions.py" });
+        wrote(json!({ "action": "CALCULATE_METRIC", "reasoning": "It matters.", "target": target }), write, read)
+    };
+    let synthesis = json!({
+        "risk_level": "HIGH", "confidence": 0.8,
+        "key_evidence": [{ "evidence": "E1", "text": "Twelve pages import the permission check." }],
+        "recommendations": ["Run the session tests against the changed permission check."],
+        "reasoning": "Many importers and few tests meet a change of ownership.",
+    });
+    let broken = wrote(json!({ "action": "LOOK" }), 1_500, 0);
+    let server = start(vec![broken, hop(0, 1_500), wrote(synthesis, 1_500, 0)]);
+    let mut fixture = crate::risk::scene::shop().repository();
+    fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
+    let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n", server.address());
+    fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}"));
+    fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5", "--json"]).json();
+    snapshot!("calls_of_an_investigation", seen(&fixture.proem(&["runs", "diff", "last"])));
+    let json = fixture.proem(&["runs", "diff", "last", "--json"]).json();
+    let pairs: Vec<(Option<u64>, Option<u64>)> = json["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| (pair["first"]["call"].as_u64(), pair["second"]["call"].as_u64()))
+        .collect();
+    assert_eq!(pairs, [(Some(0), Some(1)), (Some(1), Some(2))]);
 }
 
 #[test]
@@ -296,6 +422,11 @@ fn a_person_is_shown_what_would_happen_and_asked() {
     ] {
         let Some(screen) = on_terminal(&fixture, args, answer) else { return };
         said.push_str(&screen);
+        if answer == "y\n" && args.starts_with("cost") {
+            let run = crate::records::sql(&fixture, "SELECT run FROM attempts WHERE id = 1").remove(0);
+            let shown = fixture.proem(&["runs", "show", &run]).stdout().to_owned();
+            assert!(shown.contains("put right by hand: $0.25") && shown.contains("because: invoice"), "{shown}");
+        }
     }
     let total = fixture.proem(&["cost", "--json"]).json();
     assert!(total["total"]["nanoDollars"].as_u64().unwrap() >= 250_000_000, "a correction outlives its run");

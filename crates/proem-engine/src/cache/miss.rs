@@ -15,22 +15,29 @@ use crate::call::{CacheWritten, NanoDollars, Usage};
 use crate::providers::{Lifetime, Mode, Model, Tokeniser};
 use crate::run::Time;
 
-/// A request that was sent, as far as a cache sees it.
+/// A count may be too low by one part in so many. Counts are upper estimates of what providers report on
+/// average, so a single one is seldom too low, and by little.
+const SLACK: u64 = 4;
+
+/// A request, as far as a cache sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen<'s> {
-    /// When it was sent.
+    /// When it was sent, or intended.
     pub at: Time,
+    /// The prompt that it was made from, as `agent/name`.
+    pub prompt: &'s str,
     /// The model that was asked, and where.
     pub model: &'s str,
     /// The endpoint that was asked.
     pub endpoint: &'s str,
-    /// What stands before all sections: the tools or the schema of the answer, by their hash.
-    pub tools: &'s str,
+    /// What stands before all sections: the tools or the schema of the answer, in any form that is the
+    /// same where they are; `None` if that is not known.
+    pub tools: Option<&'s str>,
     /// Its sections, in request order.
     pub sections: &'s [Part<'s>],
     /// The tokens of its longest stable prefix, by our count.
     pub stable_tokens: u64,
-    /// Whether the request told the provider where to stop, where it has to.
+    /// Whether it was sent, and told the provider where to stop, where it has to.
     pub marked: Marked,
     /// What the provider says it used; `None` if it didn't.
     pub usage: Option<&'s Usage>,
@@ -44,6 +51,8 @@ pub enum Marked {
     Yes,
     /// It has none.
     No,
+    /// It was not sent.
+    Unsent,
 }
 
 /// A section as a cache sees it.
@@ -69,6 +78,8 @@ pub struct Compared {
     pub shared_tokens: u64,
     /// What the cache did.
     pub verdict: Verdict,
+    /// The tokens that the provider says it read from the cache.
+    pub read_tokens: Option<u64>,
     /// The tokens that could have been read from it and were not.
     pub missed_tokens: Option<u64>,
     /// What that cost; absent if a price or a count is not known.
@@ -148,8 +159,11 @@ pub enum Verdict {
         /// How long an entry lives.
         lifetime: NonZeroU32,
     },
-    /// The first request wrote nothing to the cache.
-    NeverWritten,
+    /// The first request wrote nothing to the cache that the second could read.
+    NeverWritten {
+        /// Why.
+        why: Unwritten,
+    },
     /// The second request doesn't tell the provider where its prefixes end.
     Unmarked,
     /// The provider didn't say what it read.
@@ -165,10 +179,23 @@ pub enum Verdict {
     Unexplained,
 }
 
+/// Why a request wrote nothing to the cache that another could read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unwritten {
+    /// It was not sent.
+    NotSent,
+    /// It was made from another prompt, and both differ from the start.
+    OtherPrompt,
+    /// It has no breakpoint, or the provider says that it wrote nothing.
+    NothingKept,
+}
+
 /// Compares the second request with the first.
 ///
 /// `model` is the one that the second asked. A prefix that is too short for any hit explains more than
-/// what changed in it, so that comes first. What is missed is the stable prefix less what was read of
+/// what changed in it, so that comes first. More that was read than both requests share is another
+/// request's doing, and no miss. What is missed is the stable prefix less what was read of
 /// it, and never more than the prompt that the provider reported; it costs what input costs beyond
 /// reading from the cache, by the model's list prices.
 #[must_use]
@@ -178,7 +205,8 @@ pub fn compare(first: &Seen<'_>, second: &Seen<'_>, model: Option<&Model>) -> Co
     let verdict = verdict(first, second, model, (change.as_ref(), shared_tokens));
     let missed_tokens = missed_tokens(second, &verdict);
     let cost = missed_tokens.and_then(|missed| cost(missed, second, model));
-    Compared { first_change: change, shared_tokens, verdict, missed_tokens, cost }
+    let read_tokens = second.usage.and_then(|usage| usage.cache_read);
+    Compared { first_change: change, shared_tokens, verdict, read_tokens, missed_tokens, cost }
 }
 
 impl Change {
@@ -193,6 +221,19 @@ impl Change {
             | Self::Removed { stable, .. } => *stable,
         }
     }
+
+    /// Whether it is the request's own and nothing stands before it: its tools, or its first section.
+    #[must_use]
+    pub const fn is_at_the_start(&self) -> bool {
+        match self {
+            Self::Model | Self::Endpoint => false,
+            Self::Tools => true,
+            Self::Section { index, .. }
+            | Self::Moved { index, .. }
+            | Self::Added { index, .. }
+            | Self::Removed { index, .. } => *index == 0,
+        }
+    }
 }
 
 fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
@@ -202,7 +243,7 @@ fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
     if first.endpoint != second.endpoint {
         return Some(Change::Endpoint);
     }
-    if first.tools != second.tools {
+    if first.tools.zip(second.tools).is_some_and(|(first, second)| first != second) {
         return Some(Change::Tools);
     }
     let same = |(a, b): &(&Part<'_>, &Part<'_>)| a.name == b.name && a.hash == b.hash;
@@ -251,7 +292,9 @@ fn verdict(
     let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return Verdict::Unreported };
     let changed = change.is_some_and(Change::is_in_prefix);
     if read > 0 {
-        return if changed { Verdict::Changed } else { Verdict::Hit { tokens: read } };
+        let most = shared_tokens.saturating_add(shared_tokens.div_euclid(SLACK));
+        let is_of_the_first = first.marked != Marked::Unsent && read <= most;
+        return if changed && is_of_the_first { Verdict::Changed } else { Verdict::Hit { tokens: read } };
     }
     let mode = model.map(|model| model.caching.mode);
     // A provider that decides on its own keeps what comes behind the stable prefix too.
@@ -263,11 +306,17 @@ fn verdict(
     if let Some(minimum) = minimum.filter(|minimum| tokens < *minimum) {
         return Verdict::TooShort { tokens, minimum };
     }
+    if first.marked == Marked::Unsent {
+        return Verdict::NeverWritten { why: Unwritten::NotSent };
+    }
+    if changed && first.prompt != second.prompt && change.is_some_and(Change::is_at_the_start) {
+        return Verdict::NeverWritten { why: Unwritten::OtherPrompt };
+    }
     if changed {
         return Verdict::Changed;
     }
     if mode == Some(Mode::Explicit) && (first.marked == Marked::No || wrote_nothing(first)) {
-        return Verdict::NeverWritten;
+        return Verdict::NeverWritten { why: Unwritten::NothingKept };
     }
     if mode == Some(Mode::Explicit) && second.marked == Marked::No {
         return Verdict::Unmarked;
@@ -308,7 +357,9 @@ fn missed_tokens(second: &Seen<'_>, verdict: &Verdict) -> Option<u64> {
     match verdict {
         Verdict::Unreported => None,
         // Nothing was there to be read, or all of it was.
-        Verdict::Hit { .. } | Verdict::TooShort { .. } => Some(0),
+        Verdict::Hit { .. }
+        | Verdict::TooShort { .. }
+        | Verdict::NeverWritten { why: Unwritten::NotSent | Unwritten::OtherPrompt } => Some(0),
         _ => {
             let read = usage.cache_read?;
             let unread = usage.input?.saturating_sub(read);

@@ -127,6 +127,11 @@ fn refusals_say_what_to_do() {
              and $0.000012345 reserved by open calls; raise `budget.project.month`, or wait until next month",
         ),
         (
+            Refusal::Short(Short { cap: dollars(Period::Run, cents(1)), spent: spent(0, 0), wanted: cents(5) }),
+            "a call that may cost up to $0.05 does not fit: $0.00 of $0.01 a run for this project are spent; \
+             raise `--max-cost` or `budget.project.run`, or keep fewer tokens free for the answer",
+        ),
+        (
             Refusal::Short(Short { cap: tokens(Period::Run), spent: spent(4_000, 0), wanted: 1_001 }),
             "a call that may take up to 1001 tokens does not fit: 4000 tokens of 5000 tokens a run for all projects are \
              spent; raise `budget.user.run_tokens`, or start another run",

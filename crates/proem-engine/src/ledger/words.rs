@@ -36,13 +36,13 @@ impl Short {
             Unit::Tokens => "take",
         };
         let remedy = match (self.room(), self.cap.period) {
-            (Room::Later | Room::Enough, _) => format!("wait until they are settled, or raise `{key}`"),
+            (Room::Later | Room::Enough, _) => format!("wait until they are settled, or raise {key}"),
             (Room::None, _) if self.wanted > self.cap.most => {
-                format!("raise `{key}`, or keep fewer tokens free for the answer")
+                format!("raise {key}, or keep fewer tokens free for the answer")
             }
-            (Room::None, Period::Run) => format!("raise `{key}`, or start another run"),
-            (Room::None, Period::Day) => format!("raise `{key}`, or wait until tomorrow"),
-            (Room::None, Period::Month) => format!("raise `{key}`, or wait until next month"),
+            (Room::None, Period::Run) => format!("raise {key}, or start another run"),
+            (Room::None, Period::Day) => format!("raise {key}, or wait until tomorrow"),
+            (Room::None, Period::Month) => format!("raise {key}, or wait until next month"),
         };
         format!(
             "a call that may {takes} up to {wanted} does not fit: {settled} of {most} {period} {whose} are \
@@ -65,7 +65,7 @@ impl Short {
         }
     }
 
-    /// The key of the configuration that sets the cap.
+    /// What sets the cap: a key of the configuration, or the option for one run.
     fn key(&self) -> String {
         let scope = match self.cap.scope {
             Scope::User => "user",
@@ -80,7 +80,11 @@ impl Short {
             Unit::NanoDollars => "",
             Unit::Tokens => "_tokens",
         };
-        format!("budget.{scope}.{period}{unit}")
+        let option = match (self.cap.scope, self.cap.period, self.cap.unit) {
+            (Scope::Project, Period::Run, Unit::NanoDollars) => "`--max-cost` or ",
+            _ => "",
+        };
+        format!("{option}`budget.{scope}.{period}{unit}`")
     }
 }
 

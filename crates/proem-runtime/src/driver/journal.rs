@@ -25,6 +25,9 @@ pub trait Journal {
     /// The run took an event.
     fn stepped(&self, event: &Event);
 
+    /// Where every token of the request went that this effect calls with; told before it is intended.
+    fn accounts(&self, _effect: EffectId, _account: &Json) {}
+
     /// It is about to have these effects performed, from this state.
     fn intends(
         &self,

@@ -137,6 +137,8 @@ struct Held {
     alone: bool,
     /// What became of the last attempt, to be written with what follows.
     settles: Option<Box<Settlement>>,
+    /// Where every token of a call's request went, where each has an account of its own.
+    accounts: BTreeMap<EffectId, Content>,
     /// Attempts that are at the gate or behind it.
     passes: BTreeMap<(EffectId, u32), Pass>,
     /// How many attempts of each call an earlier process has made.
@@ -170,6 +172,7 @@ impl<'k> Recording<'k> {
                 called: BTreeSet::new(),
                 alone: false,
                 settles: None,
+                accounts: BTreeMap::new(),
                 passes: BTreeMap::new(),
                 earlier: None,
                 asked: Asked::Nothing,
@@ -356,11 +359,17 @@ impl Journal for Recording<'_> {
         held.steps.push(NewStep { step, at: event.now, event: content });
     }
 
+    fn accounts(&self, effect: EffectId, account: &Json) {
+        let account = self.cleaner.json_content(account);
+        self.held().accounts.insert(effect, account);
+    }
+
     async fn intends(
         &self,
         state: &dyn Fn() -> Result<Json, proem_engine::Error>,
         effects: &[(EffectId, Effect)],
     ) -> Result<(), proem_engine::Error> {
+        self.kept.store.soon();
         let step = self.held().next;
         self.held().alone = effects.len() == 1;
         if self.kept.keeping == Keeping::Content {

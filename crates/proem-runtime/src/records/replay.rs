@@ -52,7 +52,7 @@ pub struct Replayed {
     pub bytes: u64,
     /// The first difference; `None` if there is none.
     pub difference: Option<Difference>,
-    /// What the run ended with, this time.
+    /// What the run ended with, this time, as a record has it.
     pub outcome: Option<Outcome>,
 }
 
@@ -60,17 +60,20 @@ pub struct Replayed {
 /// record, byte for byte. A run that has not ended is replayed as far as it came; a fork with what
 /// its parents did before.
 ///
-/// `machine` starts from the first request as it is made today from the recorded inputs, prompt,
-/// profile and settings; `model` is the recorded one.
+/// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event;
+/// `model` is the recorded one. `as_kept` says what a record has of the machine's outcome.
 ///
 /// # Errors
 ///
 /// [`Error::Records`] if the record can't be read, [`Error::NotReplayable`] if something of it is
 /// missing or damaged.
-pub async fn replay<M>(store: &Store, detail: &RunDetail, model: &Model, machine: &mut M) -> Result<Replayed, Error>
-where
-    M: Machine<Outcome = Outcome>,
-{
+pub async fn replay<M: Machine>(
+    store: &Store,
+    detail: &RunDetail,
+    model: &Model,
+    machine: &mut M,
+    as_kept: impl Fn(&M::Outcome) -> Outcome,
+) -> Result<Replayed, Error> {
     let record = Record::of(store, detail).await?;
     let mut replayed = Replayed { calls: 0, bytes: 0, difference: None, outcome: None };
     let mut events = record.events.iter().peekable();
@@ -96,6 +99,7 @@ where
                 }
             }
             Step::Done(outcome) => {
+                let outcome = as_kept(&outcome);
                 let difference = match events.peek() {
                     None => record.end(&replayed, &outcome, detail),
                     Some(next) => Some(replayed.at_the_end(kind(next), "the end of the run".to_owned())),

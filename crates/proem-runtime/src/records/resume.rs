@@ -82,6 +82,14 @@ pub struct Resumed {
 }
 
 impl Resumed {
+    /// How many attempts were made before of which nobody knows what they used: they may have been answered and
+    /// paid for.
+    #[must_use]
+    pub fn lost(&self) -> usize {
+        let attempts = self.detail.calls.iter().flat_map(|call| &call.attempts);
+        attempts.filter(|attempt| !matches!(attempt.state.as_str(), "reported" | "unsent")).count()
+    }
+
     /// What the run waits for; `answers` are those to its questions, if it asked any.
     #[must_use]
     pub fn onward(&self, answers: Vec<Answer>) -> Onward {
@@ -163,6 +171,26 @@ pub enum Going {
     Apart,
 }
 
+/// Whether a run can go on at all, before anything is done for it: it is this project's and has not ended.
+///
+/// # Errors
+///
+/// [`Error::NotResumable`] if it can't.
+pub fn resumable(detail: &RunDetail, project: &Project) -> Result<(), Error> {
+    let run = &detail.row.id;
+    if detail.row.project != *project {
+        return Err(refused(run, format!("it belongs to the project `{}`; go there", detail.row.project.0)));
+    }
+    if let RunState::Ended(outcome) = detail.row.state {
+        return Err(refused(run, format!("it has ended ({}); start it anew", outcome.as_str())));
+    }
+    Ok(())
+}
+
+fn refused(run: &RunId, why: String) -> Error {
+    Error::NotResumable { run: run.short().to_owned(), why }
+}
+
 /// Takes a run over, or forks it, and opens its latest state.
 ///
 /// # Errors
@@ -177,14 +205,9 @@ pub async fn resume(
     (run, going): (&RunId, Going),
     policy: &str,
 ) -> Result<Resumed, Error> {
-    let refused = |why: String| Error::NotResumable { run: run.short().to_owned(), why };
     let detail = store.run(run).await?;
-    if detail.row.project != *project {
-        return Err(refused(format!("it belongs to the project `{}`; go there", detail.row.project.0)));
-    }
-    if let RunState::Ended(outcome) = detail.row.state {
-        return Err(refused(format!("it has ended ({}); start it anew", outcome.as_str())));
-    }
+    resumable(&detail, project)?;
+    let refused = |why: String| refused(run, why);
     let snapshot = match going {
         Going::On => store.take_over(run, wall_clock()).await?,
         Going::Apart => store.fork(run, wall_clock()).await?,

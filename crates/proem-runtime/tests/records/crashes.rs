@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use proem_engine::call::NanoDollars;
+use proem_engine::run::Outcome;
 use proem_llm::scripted::{Reply, Server};
 use proem_store::query::RunState;
 use proem_store::record::RunOutcome;
@@ -133,7 +134,8 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     // What its parent did before is part of it.
     let terms = crate::scene::terms();
     let mut machine = proem_engine::run::Exchange::new(terms.of(), scene.request());
-    let replayed = proem_runtime::records::replay(&store, &fork, &scene.model(), &mut machine).await.unwrap();
+    let replayed =
+        proem_runtime::records::replay(&store, &fork, &scene.model(), &mut machine, Outcome::clone).await.unwrap();
     assert_eq!((replayed.difference, replayed.calls), (None, 1));
 }
 

@@ -163,13 +163,14 @@ fn state(scene: Scene) -> Result<State, String> {
         aliases: Aliases::new(&paths),
         subject: Subject { assessment, subject: scene.subject, paths },
         phase: Phase::New,
-        began: Time(0),
         now: Time(0),
+        spent_ms: 0,
         effects: 0,
         hops,
         neighbours: Vec::new(),
         exchanges: Vec::new(),
         notes: Vec::new(),
+        account: None,
     })
 }
 

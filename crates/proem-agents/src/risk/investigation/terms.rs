@@ -79,7 +79,8 @@ pub struct Limits {
     /// Hops, at most three.
     pub hops: u8,
     /// The most milliseconds for everything, the synthesis included (30,000). A hop that would begin when
-    /// less than a hop's time is left is not begun: the synthesis follows.
+    /// less than a hop's time is left is not begun: the synthesis follows. Of an interruption, after which
+    /// another process goes on with the run, no more than a hop's time counts.
     pub total_ms: u32,
     /// The most milliseconds for a hop (10,000); who performs calls sees to it.
     pub hop_ms: u32,

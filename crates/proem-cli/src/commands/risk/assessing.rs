@@ -9,20 +9,18 @@ use std::time::Duration;
 use proem_guard::show::terminal_str;
 use proem_risk::assess::{Assessment, Depth};
 use proem_risk::change::Change;
-use proem_risk::coverage::Coverage;
 use proem_risk::history::{LeftOut, ObjectId};
-use proem_risk::incident::Corpus;
-use proem_risk::level::Thresholds;
 use proem_runtime::Environment;
 use proem_runtime::change::{self, ChangeLimits, Resolved, Spec};
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::risk::{Assessor, AssessorOptions, Look};
 
+use super::grounds::{Assessed, Caching, Corpora, Grounds, Place};
 use super::wanted::Wanted;
-use crate::args::risk::{Evidence, Risk};
+use crate::args::risk::Risk;
 use crate::failure::Failure;
 use crate::places::Places;
-use crate::project::{Project, now};
+use crate::project::Project;
 use crate::trust::hash;
 use crate::ui;
 
@@ -30,8 +28,6 @@ use crate::ui;
 const GIT_TIME: Duration = Duration::from_secs(2);
 /// The most changes of one command.
 const MOST_CHANGES: usize = 2_000;
-/// The most bytes of a file of incidents or coverage.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A repository whose changes are assessed.
 #[derive(Debug)]
@@ -40,10 +36,18 @@ pub(super) struct Assessing {
     changes: Vec<(Change, Resolved)>,
     /// What was left out of a range, in our words.
     pub(super) left_out: Vec<String>,
-    /// How far back changes count that were made together.
-    pub(super) window_months: u16,
-    /// Whether only first parents are followed.
-    pub(super) first_parent: bool,
+    /// What they are assessed from.
+    pub(super) grounds: Grounds,
+}
+
+/// What changes are looked for in.
+struct Found<'f> {
+    git: &'f GitProgram,
+    repository: &'f Repository,
+    /// All changes of the command, newest first.
+    all: &'f [Resolved],
+    grounds: Grounds,
+    corpora: Corpora,
 }
 
 /// An assessed change.
@@ -65,22 +69,37 @@ impl Assessing {
     /// # Errors
     ///
     /// If there is no repository, a revision is none, or git can't be read.
-    pub(super) fn begin(args: &Risk, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+    pub(super) fn begin(args: &Risk, places: &Places, project: &Project) -> Result<Self, Failure> {
         let git = GitProgram::find(&Environment::inherited())?;
         let repository = repository(&git, &args.root)?;
-        let (wanted, left_out) = wanted(&git, &repository, args)?;
-        let working = ui::working("reading the history");
-        let options = options(args, places, project, &wanted)?;
-        let assessor = Assessor::open(&git, &repository, options, &|progress| working.set_message(progress.in_words()));
-        working.finish_and_clear();
-        let assessor = assessor?;
-        let mut changes = Vec::with_capacity(wanted.len());
-        for resolved in wanted {
-            let change = change::change(&git, &repository, &resolved, assessor.rules(), &ChangeLimits::default())?;
-            changes.push((change, resolved));
-        }
-        let Evidence { window, first_parent, .. } = args.evidence;
-        Ok(Self { assessor, changes, left_out, window_months: window, first_parent })
+        let (grounds, corpora) = Grounds::of(args, places, project)?;
+        let (wanted, left_out) = wanted(&git, &repository, (args, grounds.now))?;
+        let found = Found { git: &git, repository: &repository, all: &wanted, grounds, corpora };
+        Ok(Self { left_out, ..found.open(&wanted, (places, project))? })
+    }
+
+    /// Finds a change again that was assessed before, and reads what it was put before.
+    ///
+    /// # Errors
+    ///
+    /// In words, if it isn't there, or something that it was assessed from is not what it was.
+    pub(super) fn again(
+        assessed: &Assessed,
+        root: &Path,
+        (places, project): (&Places, &Project),
+    ) -> Result<Self, String> {
+        let words = |failure: Failure| failure.to_string();
+        let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
+        let repository = repository(&git, root).map_err(words)?;
+        let corpora = assessed.grounds.corpora()?;
+        let find = |place: &Place| place.find(&git, &repository, assessed.grounds.now);
+        let change = find(&assessed.change)?;
+        let other = |place: &Option<Place>| place.as_ref().map(find).transpose();
+        let (newest, oldest) = (other(&assessed.newest)?, other(&assessed.oldest)?);
+        let all: Vec<Resolved> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
+        let grounds = assessed.grounds.clone();
+        let found = Found { git: &git, repository: &repository, all: &all, grounds, corpora };
+        found.open(&[change], (places, project)).map_err(words)
     }
 
     /// What the changes are put before.
@@ -96,6 +115,18 @@ impl Assessing {
     /// A change, with what it was called.
     pub(super) fn change(&self, index: usize) -> Option<(&Change, &Resolved)> {
         self.changes.get(index).map(|(change, resolved)| (change, resolved))
+    }
+
+    /// A change with what it is assessed from, for its record.
+    pub(super) fn assessed(&self, index: usize) -> Option<Assessed> {
+        let place = |at: usize| self.change(at).map(|(_, resolved)| Place::of(resolved));
+        let last = self.changes.len().checked_sub(1)?;
+        Some(Assessed {
+            change: place(index)?,
+            newest: (index > 0).then(|| place(0)).flatten(),
+            oldest: (index < last).then(|| place(last)).flatten(),
+            grounds: self.grounds.clone(),
+        })
     }
 
     /// A change before all that is known.
@@ -131,7 +162,7 @@ impl Assessing {
     }
 
     /// Assesses the change at a place; `None` behind the last.
-    fn look_one(&self, index: usize) -> Option<Result<Looked, Failure>> {
+    pub(super) fn look_one(&self, index: usize) -> Option<Result<Looked, Failure>> {
         let look = self.look_at(index)?;
         let assess = || {
             let first = look.assess(Depth::TierOne)?;
@@ -139,6 +170,34 @@ impl Assessing {
             Ok(Looked { change: index, first, full, left_out: look.left_out() })
         };
         Some(assess())
+    }
+}
+
+impl Found<'_> {
+    /// Reads what these of all changes are put before.
+    fn open(self, changes: &[Resolved], (places, project): (&Places, &Project)) -> Result<Assessing, Failure> {
+        let Self { git, repository, all, grounds, corpora } = self;
+        let cache = places.cache.join("risk").join(hash(project.key.as_bytes()));
+        let options = AssessorOptions {
+            changes: all.to_vec(),
+            first_parent: grounds.first_parent,
+            window_days: u32::from(grounds.window_months).saturating_mul(365).div_ceil(12),
+            now: grounds.now,
+            cache: (grounds.caching == Caching::On).then_some(cache),
+            thresholds: grounds.thresholds.clone(),
+            incidents: corpora.incidents,
+            coverage: corpora.coverage,
+        };
+        let working = ui::working("reading the history");
+        let assessor = Assessor::open(git, repository, options, &|progress| working.set_message(progress.in_words()));
+        working.finish_and_clear();
+        let assessor = assessor?;
+        let read = |resolved: &Resolved| {
+            let change = change::change(git, repository, resolved, assessor.rules(), &ChangeLimits::default())?;
+            Ok::<_, Failure>((change, resolved.clone()))
+        };
+        let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Assessing { assessor, changes, left_out: Vec::new(), grounds })
     }
 }
 
@@ -159,8 +218,11 @@ fn repository(git: &GitProgram, root: &Path) -> Result<Repository, Failure> {
 }
 
 /// The changes that are meant, and what of a range is left out.
-fn wanted(git: &GitProgram, repository: &Repository, args: &Risk) -> Result<(Vec<Resolved>, Vec<String>), Failure> {
-    let now = now();
+fn wanted(
+    git: &GitProgram,
+    repository: &Repository,
+    (args, now): (&Risk, i64),
+) -> Result<(Vec<Resolved>, Vec<String>), Failure> {
     let batch = match Wanted::of(args)? {
         Wanted::Changes(specs) => {
             let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));
@@ -181,39 +243,4 @@ fn wanted(git: &GitProgram, repository: &Repository, args: &Risk) -> Result<(Vec
     }
     let resolve = |id: &ObjectId| change::resolve(git, repository, &Spec::Rev(id.to_string()), now);
     Ok((listing.commits.iter().map(resolve).collect::<Result<_, _>>()?, left_out))
-}
-
-fn options(args: &Risk, places: &Places, project: &Project, wanted: &[Resolved]) -> Result<AssessorOptions, Failure> {
-    let evidence = &args.evidence;
-    let incidents = evidence.incidents.as_deref().map(|path| read(path, Corpus::read)).transpose()?;
-    let coverage = evidence.coverage.as_deref().map(|path| read(path, Coverage::read)).transpose()?;
-    Ok(AssessorOptions {
-        changes: wanted.to_vec(),
-        first_parent: evidence.first_parent,
-        window_days: u32::from(evidence.window).saturating_mul(365).div_ceil(12),
-        now: now(),
-        cache: (!args.no_cache).then(|| places.cache.join("risk").join(hash(project.key.as_bytes()))),
-        thresholds: thresholds(places, project)?,
-        incidents,
-        coverage,
-    })
-}
-
-/// This project's thresholds: those that its user took over, or the shipped ones.
-fn thresholds(places: &Places, project: &Project) -> Result<Thresholds, Failure> {
-    super::feedback::thresholds(places, project)
-}
-
-/// A file of the caller's, read whole.
-fn read<T>(path: &Path, reader: impl FnOnce(&[u8]) -> Result<T, proem_risk::Error>) -> Result<T, Failure> {
-    use std::io::Read as _;
-    let shown = terminal_str(&path.display().to_string());
-    let mut bytes = Vec::new();
-    let opened =
-        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes));
-    opened.map_err(|error| Failure::usage(format!("could not read `{shown}`: {error}")))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Failure::usage(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
-    }
-    reader(&bytes).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))
 }

@@ -1,15 +1,17 @@
 //! Assessments investigated by a model, and reported.
 
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use indicatif::ProgressBar;
 use proem_agents::risk::investigation::{Investigated, Investigation, Subject};
 use proem_agents::risk::report::Report;
-use proem_engine::run::What;
+use proem_engine::run::{Question, What};
 use proem_risk::assess::{Assessment, Investigate};
 use proem_risk::metric::Tier;
 use proem_runtime::driver::{Bounds, Calls, Journal, Made, Onward, Reached, Unwritten, go_on};
-use proem_runtime::records::Recording;
+use proem_runtime::records::{Recording, Resumed};
 use proem_runtime::risk::{Look, Measures};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +29,18 @@ use crate::ui;
 pub(super) struct Done {
     pub(super) investigated: Investigated,
     pub(super) made: Vec<Made>,
+    /// What was asked before, if it was resumed.
+    pub(super) earlier: Earlier,
     pub(super) began: Instant,
+}
+
+/// What processes that are gone asked in an investigation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Earlier {
+    /// How often something was sent, or may have been.
+    pub(super) attempts: usize,
+    /// How many answers of them were lost, so that nobody knows what they used.
+    pub(super) lost: usize,
 }
 
 impl Setting {
@@ -80,7 +93,7 @@ impl Setting {
                 let Some((records, id)) = self.records.as_ref().zip(id) else {
                     let (investigated, made) =
                         self.investigate(investigator, (&look, subject, &looked.full), None, stop).await?;
-                    let done = Done { investigated, made, began };
+                    let done = Done { investigated, made, earlier: Earlier::default(), began };
                     return Ok((kept.report(None, Some(&done))?, None));
                 };
                 let common = records.kept();
@@ -88,13 +101,8 @@ impl Setting {
                 let recording = Recording::new(&common, &start.start());
                 let (investigated, made) =
                     self.investigate(investigator, (&look, subject, &looked.full), Some(&recording), stop).await?;
-                let done = Done { investigated, made, began };
-                let report = kept.report(Some(&id), Some(&done))?;
-                recording.finish(recording::end(self, &done)).await;
-                if let Some(why) = recording.unrecorded() {
-                    ui::note(&format!("the assessment is not recorded: {why}"));
-                }
-                Ok((report, recording.trouble()))
+                let done = Done { investigated, made, earlier: Earlier::default(), began };
+                kept.ended(&recording, &done).await
             }
             _ => {
                 let report = kept.report(id.as_ref(), None)?;
@@ -115,14 +123,12 @@ impl Setting {
         stop: &CancellationToken,
     ) -> Result<(Investigated, Vec<Made>), Failure> {
         let mut machine = Investigation::new(self.terms(investigator), subject);
-        let calls = Calls::new(&investigator.caller, &investigator.directory, 1);
+        let calls = Calls::new(investigator.caller()?, &investigator.directory, 1);
         let calls = match recording {
             Some(recording) => calls.through(recording),
             None => calls,
         };
-        let each = std::time::Duration::from_millis(u64::from(self.limits.hop_ms));
-        let world = Measures::new(look, calls, each);
-        let bounds = Bounds { stop: stop.clone(), time: Some(self.bounds()) };
+        let (world, bounds) = (self.world(look, calls), self.bounds(stop));
         let from = Onward::Event(What::Started);
         let driven = match recording {
             Some(recording) => driven(&mut machine, from, (&world, &bounds), recording).await?,
@@ -131,14 +137,51 @@ impl Setting {
         Ok((completed(driven, full), world.into_calls().into_made()))
     }
 
+    /// Goes on with an investigation to its end, under the number of its events and the id of `recording`.
+    ///
+    /// # Errors
+    ///
+    /// If its state is none of an investigation.
+    pub(super) async fn go_on(
+        &self,
+        investigator: &Investigator,
+        (look, full): (&Look<'_>, &Assessment),
+        (resumed, recording): (&Resumed, &Recording<'_>),
+        stop: &CancellationToken,
+    ) -> Result<(Investigated, Vec<Made>), Failure> {
+        let mut machine = Investigation::restore(self.terms(investigator), &resumed.state.machine)?;
+        let calls = Calls::new(investigator.caller()?, &investigator.directory, 1).through(recording);
+        let (world, bounds) = (self.world(look, calls), self.bounds(stop));
+        let ask = async |_: &[Question]| Err(asked());
+        let ended = resumed.to_the_end(&mut machine, (&world, &bounds), recording, ask).await?;
+        Ok((completed(ended, full), world.into_calls().into_made()))
+    }
+
+    fn world<'w>(&self, look: &'w Look<'w>, calls: Calls<'w>) -> Measures<'w, Calls<'w>> {
+        Measures::new(look, calls, Duration::from_millis(u64::from(self.limits.hop_ms)))
+    }
+
+    fn bounds(&self, stop: &CancellationToken) -> Bounds {
+        let time = Duration::from_millis(u64::from(self.limits.total_ms));
+        Bounds { stop: stop.clone(), time: Some(time) }
+    }
+
     fn bar(&self, looked: &[Looked]) -> ProgressBar {
         match &self.investigator {
-            Ok(investigator) => {
-                ui::working(&format!("asking {}/{}", investigator.asked.endpoint.name, investigator.asked.model.name))
-            }
+            Ok(investigator) => asking(investigator),
             Err(_) => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
         }
     }
+}
+
+/// Says on a terminal who is asked.
+pub(super) fn asking(investigator: &Investigator) -> ProgressBar {
+    ui::working(&format!("asking {}/{}", investigator.asked.endpoint.name, investigator.asked.model.name))
+}
+
+/// What an investigation never does.
+fn asked() -> Failure {
+    Failure::bug("the investigation went wrong", "it asked a question")
 }
 
 async fn driven(
@@ -149,7 +192,7 @@ async fn driven(
 ) -> Result<Investigated, Failure> {
     match go_on(machine, from, world, bounds, journal).await?.reached {
         Reached::Done(investigated) => Ok(investigated),
-        Reached::Asked(_) => Err(Failure::bug("the investigation went wrong", "it asked a question")),
+        Reached::Asked(_) => Err(asked()),
     }
 }
 

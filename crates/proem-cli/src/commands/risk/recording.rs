@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback;
-use proem_agents::risk::investigation::Subject;
+use proem_agents::risk::investigation::{Investigated, Subject};
 use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
-use proem_engine::assembly::PromptId;
 use proem_engine::profile;
-use proem_engine::profile::Profile;
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
 use proem_risk::assess::Investigate;
-use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Start};
+use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Recording, Start};
 use proem_store::record::{Content, Evaluation, Finish, NewRun, Numbers, Replayable, RunId, RunOutcome};
 use serde_json::{Value as Json, json};
 
 use super::assessing::{Assessing, Looked};
 use super::investigating::Done;
+use super::made;
 use super::setting::{Investigator, Setting};
-use crate::commands::run::made::of_assembly;
 use crate::failure::Failure;
 use crate::records::writing::Writing;
 use crate::{ui, when};
@@ -34,39 +32,50 @@ pub(super) struct Kept<'k> {
 
 /// The beginning of a recorded investigation.
 pub(super) struct Beginning<'b> {
-    id: RunId,
-    inputs: Json,
-    settings: Json,
-    files: BTreeMap<String, String>,
-    prompt: &'b PromptId,
-    role: &'b str,
-    model: &'b str,
-    endpoint: &'b str,
-    policy: &'b str,
-    profile: Option<&'b Profile>,
+    pub(super) id: RunId,
+    /// The run that it is a fork of.
+    pub(super) parent: Option<RunId>,
+    /// How many events it took before, if it is resumed.
+    pub(super) steps: u32,
+    pub(super) setting: &'b Setting,
+    pub(super) investigator: &'b Investigator,
+    pub(super) inputs: Json,
+    pub(super) settings: Json,
+    /// The hash of what it is held to.
+    pub(super) policy: String,
 }
 
 impl Beginning<'_> {
     pub(super) fn start(&self) -> Start<'_> {
+        let Self { setting, investigator, .. } = self;
         Start {
             id: self.id.clone(),
-            parent: None,
+            parent: self.parent.clone(),
             kind: KIND,
-            prompt: self.prompt,
-            role: self.role,
-            model: self.model,
-            endpoint: self.endpoint,
+            prompt: &setting.synthesis.prompt.id,
+            role: &investigator.role,
+            model: &investigator.asked.model.name,
+            endpoint: &investigator.asked.endpoint.name,
             line: None,
-            files: &self.files,
+            files: &investigator.files,
             inputs: &self.inputs,
             settings: &self.settings,
-            policy: self.policy,
-            profile: self.profile,
+            policy: &self.policy,
+            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
             report: None,
             monolithic_tokens: None,
-            steps: 0,
+            steps: self.steps,
         }
     }
+}
+
+/// A subject as the inputs of a run.
+///
+/// # Errors
+///
+/// If it can't be written down, which is a bug.
+pub(super) fn inputs(subject: &Subject) -> Result<Json, Failure> {
+    serde_json::to_value(subject).map_err(|error| Failure::bug("the subject can't be written down", error))
 }
 
 impl<'k> Kept<'k> {
@@ -77,22 +86,28 @@ impl<'k> Kept<'k> {
         investigator: &'k Investigator,
         subject: &Subject,
     ) -> Result<Beginning<'k>, Failure> {
-        let setting = self.setting;
-        let inputs =
-            serde_json::to_value(subject).map_err(|error| Failure::bug("the subject can't be written down", error))?;
-        let mut files = of_assembly(&setting.book, &setting.decision.prompt, &investigator.guarding.files);
-        files.extend(of_assembly(&setting.book, &setting.synthesis.prompt, &investigator.guarding.files));
+        let Some(assessed) = self.assessing.assessed(self.looked.change) else {
+            return Err(Failure::bug("a change got lost", self.looked.change));
+        };
+        let investigation = made::Settings {
+            basis: investigator.basis.clone(),
+            decision: self.setting.decision.prompt.id.clone(),
+            limits: self.setting.limits,
+            assessed,
+        };
+        let mut settings = self.settings();
+        if let Json::Object(fields) = &mut settings {
+            fields.insert(made::SETTINGS.to_owned(), investigation.written()?);
+        }
         Ok(Beginning {
             id,
-            inputs,
-            settings: self.settings(),
-            files,
-            prompt: &setting.synthesis.prompt.id,
-            role: &investigator.role,
-            model: &investigator.asked.model.name,
-            endpoint: &investigator.asked.endpoint.name,
-            policy: &investigator.guarding.rules,
-            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
+            parent: None,
+            steps: 0,
+            setting: self.setting,
+            investigator,
+            inputs: inputs(subject)?,
+            policy: made::policy(&investigator.guarding.rules, &settings),
+            settings,
         })
     }
 
@@ -116,10 +131,25 @@ impl<'k> Kept<'k> {
             spent,
             history: self.history(),
             false_positives: self.setting.false_positives.clone(),
-            notes: self.notes(),
+            notes: self.notes(done),
         };
         let investigated = done.map(|done| &done.investigated);
         Ok(Report::new(change, &self.looked.full, investigated, about))
+    }
+
+    /// Writes an investigation's end, and reports it; beside it what could not be written after a model was
+    /// asked.
+    pub(super) async fn ended(
+        &self,
+        recording: &Recording<'_>,
+        done: &Done,
+    ) -> Result<(Report, Option<String>), Failure> {
+        let report = self.report(Some(recording.id()), Some(done))?;
+        recording.finish(end(self.setting, done)).await;
+        if let Some(why) = recording.unrecorded() {
+            ui::note(&format!("the assessment is not recorded: {why}"));
+        }
+        Ok((report, recording.trouble()))
     }
 
     fn history(&self) -> HistoryRead {
@@ -128,8 +158,8 @@ impl<'k> Kept<'k> {
         HistoryRead {
             commits: about.commits,
             cached: about.cached,
-            window_months: self.assessing.window_months,
-            first_parent: self.assessing.first_parent,
+            window_months: self.assessing.grounds.window_months,
+            first_parent: self.assessing.grounds.first_parent,
             merges: u64::from(left_out.merges),
             bots: u64::from(left_out.bots),
             ignored: u64::from(left_out.ignored),
@@ -142,10 +172,15 @@ impl<'k> Kept<'k> {
         }
     }
 
-    /// Why nobody was asked although the rules wanted it.
-    fn notes(&self) -> Vec<String> {
+    /// Why nobody was asked although the rules wanted it, and what was lost.
+    fn notes(&self, done: Option<&Done>) -> Vec<String> {
+        let lost = done.map_or(0, |done| done.earlier.lost);
         match &self.setting.investigator {
             Err(why) if self.looked.full.investigate == Investigate::Yes => vec![why.clone()],
+            Ok(_) if lost > 0 => vec![format!(
+                "{} lost when its process ended, so what it used is not known",
+                if lost == 1 { "an answer was".to_owned() } else { format!("{lost} answers were") }
+            )],
             _ => Vec::new(),
         }
     }
@@ -153,9 +188,10 @@ impl<'k> Kept<'k> {
 
 /// What an investigation used.
 fn spent(done: &Done, investigator: &Investigator) -> Spent {
-    let usage = done.investigated.usage();
+    // What an answer used that was lost with its process is not known.
+    let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);
     let cost = usage.as_ref().and_then(|usage| investigator.asked.cost(usage));
-    let attempts = done.made.iter().map(|made| made.attempts.len()).sum::<usize>();
+    let attempts = done.made.iter().fold(done.earlier.attempts, |sum, made| sum.saturating_add(made.attempts.len()));
     Spent {
         model: investigator.asked.model.name.clone(),
         calls: u32::try_from(attempts).unwrap_or(u32::MAX),
@@ -167,7 +203,7 @@ fn spent(done: &Done, investigator: &Investigator) -> Spent {
 }
 
 /// How a recorded investigation ended.
-pub(super) fn end(setting: &Setting, done: &Done) -> End {
+fn end(setting: &Setting, done: &Done) -> End {
     let investigated = &done.investigated;
     let attempts = || investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts);
     let count = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
@@ -179,13 +215,15 @@ pub(super) fn end(setting: &Setting, done: &Done) -> End {
         degraded: investigated.synthesis.is_none(),
         ..Numbers::default()
     };
-    let outcome = investigated.outcome().unwrap_or_else(nothing_asked);
+    let outcome = outcome(investigated);
     End { at: when::now(), evaluation: evaluation(setting, done), outcome, assembly: None, numbers }
 }
 
-/// The outcome of an investigation that ended before it asked anything.
-fn nothing_asked() -> Outcome {
-    Outcome { ended: Ended::Failed { because: Because::Cancelled(Cancelled::Deadline) }, attempts: Vec::new() }
+/// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
+/// before it asked anything had no time to.
+pub(super) fn outcome(investigated: &Investigated) -> Outcome {
+    let unasked = || Ended::Failed { because: Because::Cancelled(Cancelled::Deadline) };
+    investigated.outcome().unwrap_or_else(|| Outcome { ended: unasked(), attempts: Vec::new() })
 }
 
 /// What an investigation failed at first; the success of its synthesis if at nothing.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use proem_agents::risk::feedback::Meter;
 use proem_agents::risk::investigation::{Asked as AskedPrompt, Limits, Terms};
 use proem_agents::risk::report::{PromptUsed, Rate};
 use proem_agents::screen::Screening;
+use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
 use proem_engine::ledger::Priced;
 use proem_engine::profile::Adapted;
@@ -18,17 +18,21 @@ use proem_engine::providers::Providers;
 use proem_engine::run::Time;
 use proem_engine::tokens::TokenCounter;
 use proem_guard::Key;
-use proem_llm::caller::Caller;
+use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::Replayer;
-use proem_llm::endpoint::Key as EndpointKey;
+use proem_llm::client::Client;
+use proem_llm::endpoint::{Endpoint, Key as EndpointKey};
 use proem_runtime::driver::Directory;
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
+use proem_store::query::RunDetail;
 
 use super::feedback;
+use super::made::Remade;
 use crate::args::risk::Risk;
 use crate::calling::{self, Asked};
-use crate::commands::run::setting::{Tape, directory, secrets, wire};
+use crate::commands::run::made::{Based, Basis};
+use crate::commands::run::setting::{Tape, Wanted, directory, secrets, wire};
 use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::guarding::Guarding;
@@ -47,7 +51,6 @@ const JUDGED_DAYS: i64 = 365;
 
 /// What all investigations of one command share.
 pub(super) struct Setting {
-    pub(super) book: Book,
     pub(super) decision: Shown,
     pub(super) synthesis: Shown,
     /// Who investigates; without it, why nobody does.
@@ -69,13 +72,27 @@ pub(super) struct Shown {
 pub(super) struct Investigator {
     pub(super) asked: Asked,
     pub(super) role: String,
-    pub(super) caller: Caller,
+    caller: Option<Caller>,
     pub(super) directory: Directory,
     pub(super) replayer: Option<Arc<Replayer>>,
     pub(super) guarding: Guarding,
     pub(super) key: Key,
     counter: Box<dyn TokenCounter>,
     pub(super) adapted: Option<Adapted>,
+    /// What each investigation keeps of what it is made from.
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) basis: Basis,
+}
+
+impl Investigator {
+    /// Who carries requests.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is to be sent, which is a bug.
+    pub(super) fn caller(&self) -> Result<&Caller, Failure> {
+        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a replay was asked to send"))
+    }
 }
 
 impl Setting {
@@ -88,9 +105,49 @@ impl Setting {
             hop_ms: seconds(args.asking.hop_timeout),
             ..Limits::default()
         };
-        let investigator = investigator(args, places, project, &synthesis.prompt)?;
+        let prompts = [&decision.prompt, &synthesis.prompt];
+        let investigator = investigator(args, (places, project), (&book, prompts))?;
         let false_positives = BTreeMap::new();
-        Ok(Self { book, decision, synthesis, investigator, limits, false_positives, records: None })
+        Ok(Self { decision, synthesis, investigator, limits, false_positives, records: None })
+    }
+
+    /// The setting of an investigation that was recorded, asked again at `endpoint`; without [`Wanted::Calls`]
+    /// nothing is sent.
+    pub(super) fn again(
+        remade: Remade,
+        detail: &RunDetail,
+        places: &Places,
+        (endpoint, wanted): (Endpoint, Wanted),
+    ) -> Result<Self, Failure> {
+        let asked = Asked { model: remade.model, endpoint, arrival: Arrival::Whole };
+        let caller = || Caller::new(Wire::Live(Client::new()), vec![asked.endpoint.clone()]);
+        let profile = detail.profile.clone();
+        let investigator = Investigator {
+            caller: (wanted == Wanted::Calls).then(caller),
+            directory: directory(&asked),
+            replayer: None,
+            guarding: Guarding::of(remade.guard, places, &[])?,
+            key: installation_key(&places.key())?,
+            counter: asked.model.counter(),
+            adapted: profile.map(|profile| Adapted {
+                profile,
+                signals: proem_engine::profile::Signals::default(),
+                rules: Vec::new(),
+                notes: Vec::new(),
+            }),
+            role: detail.row.role.clone(),
+            files: remade.files,
+            basis: remade.kept.basis,
+            asked,
+        };
+        Ok(Self {
+            decision: Shown::new(remade.decision)?,
+            synthesis: Shown::new(remade.synthesis)?,
+            investigator: Ok(investigator),
+            limits: remade.kept.limits,
+            false_positives: BTreeMap::new(),
+            records: None,
+        })
     }
 
     /// Opens the records, and looks up what the prompts learned.
@@ -99,6 +156,27 @@ impl Setting {
     ///
     /// If a budget needs records and there are none, or a wish is none.
     pub(super) async fn begin(&mut self, args: &Risk, places: &Places, project: &Project) -> Result<(), Failure> {
+        let record = if args.no_record { Record::No } else { Record::AsConfigured };
+        if args.asking.replay.is_none() {
+            self.record(places, project, record).await?;
+        }
+        let Ok(investigator) = &mut self.investigator else { return Ok(()) };
+        let history = match &self.records {
+            _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
+            records => Writing::history(records.as_ref(), record, project),
+        };
+        investigator.adapted =
+            adapted((places, project), &[&self.decision.prompt.id, &self.synthesis.prompt.id], &args.wishes, history)
+                .await?;
+        Ok(())
+    }
+
+    /// Opens the records, and looks up what persons said of earlier assessments.
+    ///
+    /// # Errors
+    ///
+    /// If a budget needs records and there are none.
+    pub(super) async fn record(&mut self, places: &Places, project: &Project, record: Record) -> Result<(), Failure> {
         // Without a model nothing is spent, so no cap binds.
         let (ledger, secrets) = match &self.investigator {
             Ok(investigator) => {
@@ -107,22 +185,11 @@ impl Setting {
             }
             Err(_) => (Ledger { caps: Vec::new(), priced: Priced::Free }, Vec::new()),
         };
-        if args.asking.replay.is_none() {
-            self.records = Writing::begin(places, project, record(args), ledger, secrets).await?;
-        }
+        self.records = Writing::begin(places, project, record, ledger, secrets).await?;
         if let Some(records) = &self.records {
             let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
             self.false_positives = feedback::rates(records.store(), project, since).await?;
         }
-        let Ok(investigator) = &mut self.investigator else { return Ok(()) };
-        let history = match &self.records {
-            _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
-            Some(records) => History::Open(records.store()),
-            None => History::Closed,
-        };
-        investigator.adapted =
-            adapted((places, project), &[&self.decision.prompt.id, &self.synthesis.prompt.id], &args.wishes, history)
-                .await?;
         Ok(())
     }
 
@@ -131,6 +198,15 @@ impl Setting {
         if let Some(records) = self.records {
             records.end(places).await;
         }
+    }
+
+    /// Who investigates.
+    ///
+    /// # Errors
+    ///
+    /// If nobody does, which is a bug where somebody was asked before.
+    pub(super) fn asked(&self) -> Result<&Investigator, Failure> {
+        self.investigator.as_ref().map_err(|why| Failure::bug("nobody can be asked", why))
     }
 
     /// What an investigation is held to.
@@ -155,19 +231,18 @@ impl Setting {
         };
         vec![used(&self.decision), used(&self.synthesis)]
     }
-
-    /// The longest that an investigation may take.
-    pub(super) fn bounds(&self) -> Duration {
-        Duration::from_millis(u64::from(self.limits.total_ms))
-    }
 }
 
 impl Shown {
     fn of(book: &Book, name: &str) -> Result<Self, Failure> {
-        let prompt = book.prompt(name, None)?;
+        Self::new(book.prompt(name, None)?)
+    }
+
+    fn new(prompt: Prompt) -> Result<Self, Failure> {
         let contract = prompt.contract()?.ok_or_else(|| {
+            let (agent, name) = (&prompt.id.agent, &prompt.id.name);
             Failure::usage(format!(
-                "the prompt `{name}` of your book declares no output schema; an investigation needs one"
+                "the prompt `{agent}/{name}` of your book declares no output schema; an investigation needs one"
             ))
         })?;
         Ok(Self { prompt, contract })
@@ -178,16 +253,11 @@ impl Shown {
     }
 }
 
-const fn record(args: &Risk) -> Record {
-    if args.no_record { Record::No } else { Record::AsConfigured }
-}
-
 /// Who investigates, or why nobody does: `--no-model`, or no key where none was asked for by name.
 fn investigator(
     args: &Risk,
-    places: &Places,
-    project: &mut Project,
-    prompt: &Prompt,
+    (places, project): (&Places, &mut Project),
+    (book, prompts): (&Book, [&Prompt; 2]),
 ) -> Result<Result<Investigator, String>, Failure> {
     let asking = &args.asking;
     if asking.no_model {
@@ -195,7 +265,8 @@ fn investigator(
     }
     let providers = Providers::load()?;
     let wanted = asking.model.as_deref().or(project.config.model.as_deref());
-    let role = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small").to_owned();
+    let [_, synthesis] = prompts;
+    let role = wanted.or(synthesis.file.header.model.as_deref()).unwrap_or("small").to_owned();
     let environment = Environment::inherited();
     let mut asked = calling::ask(&project.config, &providers, &role, asking.provider.as_deref(), &environment)?;
     if let (EndpointKey::Missing { .. }, None) = (&asked.endpoint.key, &asking.replay) {
@@ -208,19 +279,32 @@ fn investigator(
         }
         return Ok(Err(format!("no model is asked: {variable} is not set")));
     }
-    Factors::load(places)?.apply(&mut asked.model);
+    let token_percent = Factors::load(places)?.apply(&mut asked.model);
     asked.endpoint.limits.concurrency = asked.endpoint.limits.concurrency.min(args.concurrency);
     let guarding = Guarding::load(places, &[])?;
     project.notes.extend(guarding.notes.iter().cloned());
     let tape = Tape { record: asking.record.as_deref(), replay: asking.replay.as_deref() };
     let (wire, replayer) = wire(tape, &asked)?;
     let Some(wire) = wire else { return Err(Failure::bug("nobody carries requests", "a wire was asked for")) };
+    let key = installation_key(&places.key())?;
+    let based = Based {
+        book,
+        prompts: &prompts,
+        guard: &guarding.files,
+        model: &asked.model,
+        provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
+        token_percent,
+        key: &key,
+    };
+    let (files, basis) = based.kept();
     Ok(Ok(Investigator {
-        caller: Caller::new(wire, vec![asked.endpoint.clone()]),
+        caller: Some(Caller::new(wire, vec![asked.endpoint.clone()])),
         directory: directory(&asked),
         replayer,
         guarding,
-        key: installation_key(&places.key())?,
+        key,
+        files,
+        basis,
         counter: asked.model.counter(),
         adapted: None,
         role,

@@ -105,7 +105,8 @@ fn signals(signals: &Signals) -> Vec<String> {
     let mut words = Vec::new();
     if signals.recent_failure_count > 0 {
         let of = show::terminal_str(&signals.last_failure_subagents.join(", "));
-        words.push(format!("{} recent failures of {of}", signals.recent_failure_count));
+        let failures = if signals.recent_failure_count == 1 { "failure" } else { "failures" };
+        words.push(format!("{} recent {failures} of {of}", signals.recent_failure_count));
     }
     if !signals.risk_tags.is_empty() {
         words.push(format!("risks {}", show::terminal_str(&signals.risk_tags.join(", "))));
@@ -150,7 +151,7 @@ fn line(setting: &Setting, ran: &Ran) -> String {
     let name = styled(BOLD, &format!("{}/{}", id.agent, id.name));
     let from = format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name);
     let unsent = |attempt: &Attempt| attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent());
-    let spent = if ran.outcome.attempts.iter().all(unsent) {
+    let spent = if ran.outcome.attempts.iter().all(unsent) && !ran.is_unreported() {
         "nothing was used".to_owned()
     } else {
         let usage = ran.outcome.usage().map_or_else(|| "tokens unknown".to_owned(), |usage| tokens(&usage));

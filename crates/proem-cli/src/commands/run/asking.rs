@@ -32,6 +32,16 @@ pub(in crate::commands) struct Ran {
     pub(super) unrecorded: Option<String>,
     /// What could not be recorded after something was sent, in words.
     pub(super) trouble: Option<String>,
+    /// Whether an answer was lost with the process that went on with the run before.
+    pub(super) lost: bool,
+}
+
+impl Ran {
+    /// Whether something was sent of which nobody said what it used: the ledger books that in full.
+    pub(super) fn is_unreported(&self) -> bool {
+        let unreported = |sent: &Sent| sent.failed.is_some_and(|kind| !kind.is_unsent() || sent.status == Some(200));
+        self.lost || self.made.iter().flat_map(|made| &made.attempts).any(unreported)
+    }
 }
 
 /// A request with what its making took.
@@ -72,7 +82,7 @@ impl Setting {
             let outcome = over(driven.reached)?;
             let made = calls.into_made();
             let prepared = assembled.prepared;
-            let ran = Ran { prepared, outcome, made, run: None, unrecorded: None, trouble: None };
+            let ran = Ran { prepared, outcome, made, run: None, unrecorded: None, trouble: None, lost: false };
             hand_on(&ran)?;
             return Ok(ran);
         };
@@ -131,16 +141,17 @@ impl Setting {
         }
     }
 
-    /// A run with its end written.
+    /// A run that was gone on with, with its end written; `lost` is how many answers were lost before.
     pub(in crate::commands) async fn finished(
         &self,
         recording: &Recording<'_>,
         assembled: Assembled,
         over: (Outcome, Vec<Made>),
-        began: Instant,
+        (began, lost): (Instant, usize),
     ) -> Ran {
         let Assembled { prepared, took } = assembled;
         let mut ran = unwritten(recording, prepared, over);
+        ran.lost = lost > 0;
         self.write_end(recording, &mut ran, (took, began)).await;
         ran
     }
@@ -172,10 +183,7 @@ impl Setting {
 
     /// What a run cost; `None` if that is not known.
     pub(super) fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
-        // What a model wrote into an answer that broke off is paid for and was never reported.
-        let broke_off =
-            |sent: &Sent| matches!(sent.status, None | Some(200)) && sent.failed.is_some_and(|kind| !kind.is_unsent());
-        if ran.made.iter().flat_map(|made| &made.attempts).any(broke_off) {
+        if ran.is_unreported() {
             return None;
         }
         ran.outcome.cost(|usage| self.asked.cost(usage))
@@ -186,7 +194,7 @@ impl Setting {
 fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Outcome, Vec<Made>)) -> Ran {
     let unrecorded = recording.unrecorded();
     let run = unrecorded.is_none().then(|| recording.id().clone());
-    Ran { prepared, outcome, made, run, unrecorded, trouble: None }
+    Ran { prepared, outcome, made, run, unrecorded, trouble: None, lost: false }
 }
 
 pub(in crate::commands) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use futures_util::{Stream, StreamExt as _, stream};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::{FailureKind, NanoDollars};
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_text::json;
@@ -155,6 +155,7 @@ async fn take(
                 }
                 if is_cancelled(ran) {
                     tally.cancelled = tally.cancelled.saturating_add(1);
+                    tally.spend(setting.cost(ran));
                     continue;
                 }
                 Output::new(setting, ran, Some(&line))
@@ -220,7 +221,7 @@ struct Tally {
 
 impl Tally {
     fn new(total: Option<u64>) -> Self {
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(total, ui::target());
         let template = match total {
             Some(_) => "{pos}/{len} {wide_bar} {msg}  {eta} left",
             None => "{pos} {spinner} {msg}  {elapsed}",
@@ -251,17 +252,23 @@ impl Tally {
             Some(Ended::Failed { .. }) => &mut self.failed,
         };
         *count = count.saturating_add(1);
-        match ran.map(|ran| setting.cost(ran)) {
-            None => {}
-            Some(Some(cost)) => self.spent = self.spent.and(cost),
-            Some(None) => self.unpriced = self.unpriced.saturating_add(1),
+        if let Some(ran) = ran {
+            self.spend(setting.cost(ran));
         }
         self.bar.set_message(self.money());
         self.bar.inc(1);
     }
 
+    /// Adds what a line cost; `None` if that is not known.
+    fn spend(&mut self, cost: Option<NanoDollars>) {
+        match cost {
+            Some(cost) => self.spent = self.spent.and(cost),
+            None => self.unpriced = self.unpriced.saturating_add(1),
+        }
+    }
+
     fn money(&self) -> String {
-        let all = self.answered.saturating_add(self.fell_back).saturating_add(self.failed);
+        let all = [self.answered, self.fell_back, self.failed, self.cancelled].iter().sum::<usize>();
         match self.unpriced {
             0 => account::money(Some(self.spent)),
             unpriced if unpriced == all => account::money(None),

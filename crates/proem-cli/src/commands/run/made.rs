@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use proem_agents::prompted::Given;
-use proem_engine::call::Arrival;
+use proem_engine::assembly::PromptId;
+use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -15,7 +16,8 @@ use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::Limits;
 use proem_store::Store;
-use proem_store::query::RunDetail;
+use proem_store::query::{RunDetail, RunRow};
+use proem_store::record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -38,8 +40,9 @@ const BOOK: &str = "book/";
 pub(in crate::commands) struct Settings {
     /// The version of Proem that made it.
     proem: String,
-    /// Who wrote each file of the prompt, and whether it is a template.
-    book: BTreeMap<String, Written>,
+    /// What its requests are made from.
+    #[serde(flatten)]
+    basis: Basis,
     /// Who wrote the inputs.
     given: GivenBy,
     /// How often the model is asked at most.
@@ -50,10 +53,21 @@ pub(in crate::commands) struct Settings {
     /// The most input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input_tokens: Option<usize>,
+    /// The most that it may cost by its caller's word, in nano-dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    most_nano_dollars: Option<u64>,
     /// The longest that it may take, in seconds.
     seconds: u64,
     /// How the answer arrives.
     arrival: Arrival,
+}
+
+/// What the requests of a run are made from, whatever machine makes them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::commands) struct Basis {
+    /// Who wrote each file of the prompts, and whether it is a template.
+    book: BTreeMap<String, Written>,
     /// The protocol of the endpoint.
     protocol: Protocol,
     /// What configuration said about the endpoint and its models.
@@ -104,20 +118,46 @@ pub(in crate::commands) struct Made {
     pub(in crate::commands) settings: Json,
 }
 
+/// What a basis is read off.
+pub(in crate::commands) struct Based<'b> {
+    pub(in crate::commands) book: &'b Book,
+    pub(in crate::commands) prompts: &'b [&'b Prompt],
+    pub(in crate::commands) guard: &'b GuardFiles,
+    pub(in crate::commands) model: &'b Model,
+    pub(in crate::commands) provider: ProviderFile,
+    pub(in crate::commands) token_percent: Option<usize>,
+    pub(in crate::commands) key: &'b proem_guard::Key,
+}
+
+impl Based<'_> {
+    /// The files of each run, and what is kept beside them.
+    pub(in crate::commands) fn kept(self) -> (BTreeMap<String, String>, Basis) {
+        let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
+        for prompt in self.prompts {
+            let (texts, written) = closure(self.book, prompt);
+            files.extend(texts);
+            book.extend(written);
+        }
+        files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
+        files.extend(guard_files(self.guard));
+        let protocol = match self.model.provider() {
+            Provider::Anthropic => Protocol::Anthropic,
+            Provider::OpenAi => Protocol::OpenAi,
+        };
+        let (provider, token_percent, key) = (self.provider, self.token_percent, self.key.id());
+        (files, Basis { book, protocol, provider, token_percent, key })
+    }
+}
+
 /// What of a command goes into the record of each of its runs.
 pub(super) struct Making<'m> {
-    pub(super) book: &'m Book,
-    pub(super) prompt: &'m Prompt,
-    pub(super) guard: &'m GuardFiles,
+    pub(super) based: Based<'m>,
     pub(super) given: Given,
     pub(super) limits: Limits,
     pub(super) input_tokens: Option<usize>,
+    pub(super) most: Option<NanoDollars>,
     pub(super) seconds: u64,
     pub(super) arrival: Arrival,
-    pub(super) model: &'m Model,
-    pub(super) provider: ProviderFile,
-    pub(super) token_percent: Option<usize>,
-    pub(super) key: &'m proem_guard::Key,
 }
 
 impl Making<'_> {
@@ -127,12 +167,10 @@ impl Making<'_> {
     ///
     /// If settings can't be written down, which is a bug.
     pub(super) fn made(self) -> Result<Made, Failure> {
-        let (mut files, book) = closure(self.book, self.prompt);
-        files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
-        files.extend(guard_files(self.guard));
+        let (files, basis) = self.based.kept();
         let settings = Settings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),
-            book,
+            basis,
             given: match self.given {
                 Given::ByCaller => GivenBy::Caller,
                 Given::FromOutside => GivenBy::Outside,
@@ -140,15 +178,9 @@ impl Making<'_> {
             attempts: self.limits.attempts,
             tokens: self.limits.tokens,
             input_tokens: self.input_tokens,
+            most_nano_dollars: self.most.map(|most| most.0),
             seconds: self.seconds,
             arrival: self.arrival,
-            protocol: match self.model.provider() {
-                Provider::Anthropic => Protocol::Anthropic,
-                Provider::OpenAi => Protocol::OpenAi,
-            },
-            provider: self.provider,
-            token_percent: self.token_percent,
-            key: self.key.id(),
         };
         let settings =
             serde_json::to_value(settings).map_err(|error| Failure::bug("settings can't be written down", error))?;
@@ -189,16 +221,142 @@ pub(in crate::commands) fn of_assembly(book: &Book, prompt: &Prompt, guard: &Gua
     files
 }
 
+/// The texts that a run was made from, read back from its record.
+#[derive(Debug, Clone)]
+pub(in crate::commands) struct Texts {
+    /// Its files, by name.
+    pub(in crate::commands) files: BTreeMap<String, String>,
+    /// Its inputs.
+    pub(in crate::commands) inputs: Json,
+    /// Which of them was changed in the record, in words, if one was.
+    pub(in crate::commands) changed: Option<String>,
+}
+
+impl Texts {
+    /// Reads them.
+    ///
+    /// # Errors
+    ///
+    /// In words, if one isn't kept.
+    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail) -> Result<Self, String> {
+        let hashes: Vec<String> = detail.files.values().chain([&detail.inputs]).cloned().collect();
+        let contents = store.contents(&hashes).await.map_err(|error| error.to_string())?;
+        let mut changed = None;
+        let mut text = |name: &str, hash: &str| {
+            let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
+            if record::hash(bytes) != hash {
+                changed.get_or_insert_with(|| format!("the recorded text of `{name}` is not what it was, by its hash"));
+            }
+            String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))
+        };
+        let mut files = BTreeMap::new();
+        for (name, hash) in &detail.files {
+            files.insert(name.clone(), text(name, hash)?);
+        }
+        let inputs = serde_json::from_str(&text("inputs", &detail.inputs)?)
+            .map_err(|error| format!("its inputs are no JSON: {error}"))?;
+        Ok(Self { files, inputs, changed })
+    }
+
+    /// The user's files for the guard.
+    pub(in crate::commands) fn guard(&self) -> GuardFiles {
+        let file = |name: &str| self.files.get(name).cloned();
+        GuardFiles { verdicts: file(VERDICTS_FILE), calibration: file(CALIBRATION_FILE) }
+    }
+}
+
+/// A prompt from the recorded files.
+#[derive(Debug)]
+pub(in crate::commands) struct Recorded {
+    /// It, under the id that it had.
+    pub(in crate::commands) prompt: Prompt,
+    /// Why it is not the one that the run was made from, if it isn't: its files were changed in the record.
+    pub(in crate::commands) changed: Option<String>,
+}
+
+impl Basis {
+    /// Refuses another key than the installation's today, whose id is `key`.
+    ///
+    /// # Errors
+    ///
+    /// In words, if it is another one.
+    pub(in crate::commands) fn under(&self, key: &str) -> Result<(), String> {
+        if self.key == key {
+            return Ok(());
+        }
+        Err(format!(
+            "it was made under the installation's key {}, and this is {key}; its delimiters would differ",
+            self.key
+        ))
+    }
+
+    /// The model of a run as the recorded table and configuration have it.
+    ///
+    /// # Errors
+    ///
+    /// In words, if the table is missing or can't be read.
+    pub(in crate::commands) fn model(&self, row: &RunRow, texts: &Texts) -> Result<Model, String> {
+        let providers = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
+        let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
+        let protocol = match self.protocol {
+            Protocol::Anthropic => Provider::Anthropic,
+            Protocol::OpenAi => Provider::OpenAi,
+        };
+        let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &self.provider);
+        if let Some(percent) = self.token_percent {
+            scale(&mut model, percent);
+        }
+        Ok(model)
+    }
+
+    /// A prompt from the recorded files, whatever the book of today says.
+    ///
+    /// # Errors
+    ///
+    /// In words, if a file is missing or can't be read.
+    pub(in crate::commands) fn prompt(&self, id: &PromptId, texts: &Texts) -> Result<Recorded, String> {
+        let mut layers: BTreeMap<Writer, BookLayer> = BTreeMap::new();
+        for (path, written) in &self.book {
+            let text = texts.files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
+            let text = match written.form {
+                Form::Template => PartialText::Template(text),
+                Form::Literal => PartialText::Literal(text),
+            };
+            let origin = match written.by {
+                Writer::Embedded => Origin::Embedded,
+                Writer::User => Origin::User,
+                Writer::Project => Origin::Project,
+                Writer::Configured => Origin::Configured,
+            };
+            let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
+            layer.files.insert(path.clone(), text);
+        }
+        let book = Book::new(layers.into_values().collect()).map_err(|error| error.to_string())?;
+        // An unlocked version carries the beginning of its closure's hash.
+        let version = id.version.split('+').next().unwrap_or(&id.version);
+        let name = format!("{}/{}", id.agent, id.name);
+        let mut prompt = book.prompt(&name, Some(version)).map_err(|error| error.to_string())?;
+        let is_changed = prompt.id.closure != id.closure;
+        let changed = is_changed.then(|| format!("the recorded files of `{name}` are not those that it was made from"));
+        prompt.id = id.clone();
+        Ok(Recorded { prompt, changed })
+    }
+}
+
 /// A run's beginnings, read back from its record.
 #[derive(Debug)]
 pub(in crate::commands) struct Remade {
     pub(in crate::commands) prompt: Prompt,
+    /// Why this is not what it was made from, if it isn't.
+    pub(in crate::commands) changed: Option<String>,
     pub(in crate::commands) model: Model,
     pub(in crate::commands) guard: GuardFiles,
     pub(in crate::commands) inputs: Json,
     pub(in crate::commands) given: Given,
     pub(in crate::commands) limits: Limits,
     pub(in crate::commands) input_tokens: Option<usize>,
+    /// The most that it may cost by its caller's word.
+    pub(in crate::commands) most: Option<NanoDollars>,
     pub(in crate::commands) seconds: u64,
     pub(in crate::commands) arrival: Arrival,
     pub(in crate::commands) made: Made,
@@ -213,87 +371,25 @@ impl Remade {
     pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
         let settings = Settings::deserialize(&detail.settings)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
-        if settings.key != key {
-            return Err(format!(
-                "it was made under the installation's key {}, and this is {key}; its delimiters would differ",
-                settings.key
-            ));
-        }
-        let hashes: Vec<String> = detail.files.values().chain([&detail.inputs]).cloned().collect();
-        let contents = store.contents(&hashes).await.map_err(|error| error.to_string())?;
-        let text = |name: &str, hash: &str| {
-            let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
-            String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))
-        };
-        let mut files = BTreeMap::new();
-        for (name, hash) in &detail.files {
-            files.insert(name.clone(), text(name, hash)?);
-        }
-        let inputs = serde_json::from_str(&text("inputs", &detail.inputs)?)
-            .map_err(|error| format!("its inputs are no JSON: {error}"))?;
-        let providers = files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
-        let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
-        let protocol = match settings.protocol {
-            Protocol::Anthropic => Provider::Anthropic,
-            Protocol::OpenAi => Provider::OpenAi,
-        };
-        let row = &detail.row;
-        let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &settings.provider);
-        if let Some(percent) = settings.token_percent {
-            scale(&mut model, percent);
-        }
+        settings.basis.under(key)?;
+        let texts = Texts::read(store, detail).await?;
+        let Recorded { prompt, changed } = settings.basis.prompt(&detail.row.prompt, &texts)?;
         Ok(Self {
-            prompt: prompt(detail, &files, &settings.book)?,
-            model,
-            guard: GuardFiles {
-                verdicts: files.get(VERDICTS_FILE).cloned(),
-                calibration: files.get(CALIBRATION_FILE).cloned(),
-            },
-            inputs,
+            prompt,
+            changed: texts.changed.clone().or(changed),
+            model: settings.basis.model(&detail.row, &texts)?,
+            guard: texts.guard(),
+            inputs: texts.inputs,
             given: match settings.given {
                 GivenBy::Caller => Given::ByCaller,
                 GivenBy::Outside => Given::FromOutside,
             },
             limits: Limits { attempts: settings.attempts, tokens: settings.tokens },
             input_tokens: settings.input_tokens,
+            most: settings.most_nano_dollars.map(NanoDollars),
             seconds: settings.seconds,
             arrival: settings.arrival,
-            made: Made { files, settings: detail.settings.clone() },
+            made: Made { files: texts.files, settings: detail.settings.clone() },
         })
     }
-}
-
-/// The prompt from the recorded files, whatever the book of today says.
-fn prompt(
-    detail: &RunDetail,
-    files: &BTreeMap<String, String>,
-    book: &BTreeMap<String, Written>,
-) -> Result<Prompt, String> {
-    let mut layers: BTreeMap<Writer, BookLayer> = BTreeMap::new();
-    for (path, written) in book {
-        let text = files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
-        let text = match written.form {
-            Form::Template => PartialText::Template(text),
-            Form::Literal => PartialText::Literal(text),
-        };
-        let origin = match written.by {
-            Writer::Embedded => Origin::Embedded,
-            Writer::User => Origin::User,
-            Writer::Project => Origin::Project,
-            Writer::Configured => Origin::Configured,
-        };
-        let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
-        layer.files.insert(path.clone(), text);
-    }
-    let book = Book::new(layers.into_values().collect()).map_err(|error| error.to_string())?;
-    let id = &detail.row.prompt;
-    // An unlocked version carries the beginning of its closure's hash.
-    let version = id.version.split('+').next().unwrap_or(&id.version);
-    let name = format!("{}/{}", id.agent, id.name);
-    let mut prompt = book.prompt(&name, Some(version)).map_err(|error| error.to_string())?;
-    if prompt.id.closure != id.closure {
-        return Err(format!("the recorded files of `{name}` are not those that it was made from"));
-    }
-    prompt.id = id.clone();
-    Ok(prompt)
 }

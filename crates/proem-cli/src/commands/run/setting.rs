@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use proem_agents::prompted::{Ask, Given, Prepared, prepare};
 use proem_agents::screen::Screening;
+use proem_engine::call::NanoDollars;
 use proem_engine::contract::Contract;
 use proem_engine::ledger::{Cap, Period, Scope, Unit};
 use proem_engine::profile::Adapted;
@@ -26,7 +27,7 @@ use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 use serde_json::Value as Json;
 
-use super::made::{Made, Making, Remade};
+use super::made::{Based, Made, Making, Remade};
 use crate::args::Run;
 use crate::calling::{self, Asked};
 use crate::factors::Factors;
@@ -50,6 +51,8 @@ pub(in crate::commands) struct Setting {
     pub(super) guarding: Guarding,
     limits: Limits,
     input_tokens: Option<usize>,
+    /// The most that one run may cost by its caller's word.
+    most: Option<NanoDollars>,
     pub(super) directory: Directory,
     /// Cassettes that answers come from.
     pub(super) replayer: Option<Arc<Replayer>>,
@@ -93,19 +96,23 @@ impl Setting {
         let key = installation_key(&places.key())?;
         let given = if args.input_untrusted { Given::FromOutside } else { Given::ByCaller };
         let limits = Limits { attempts: args.attempts, tokens: args.max_tokens };
-        let made = Making {
+        let based = Based {
             book: &book,
-            prompt: &prompt,
+            prompts: &[&prompt],
             guard: &guarding.files,
-            given,
-            limits,
-            input_tokens: args.budget,
-            seconds: u64::from(args.timeout.get()),
-            arrival: asked.arrival,
             model: &asked.model,
             provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
             token_percent,
             key: &key,
+        };
+        let made = Making {
+            based,
+            given,
+            limits,
+            input_tokens: args.budget,
+            most: args.max_cost,
+            seconds: u64::from(args.timeout.get()),
+            arrival: asked.arrival,
         };
         Ok(Self {
             made: made.made()?,
@@ -114,6 +121,7 @@ impl Setting {
             counter: asked.model.counter(),
             bounds: Duration::from_secs(u64::from(args.timeout.get())),
             input_tokens: args.budget,
+            most: args.max_cost,
             directory: directory(&asked),
             records: None,
             adapted: None,
@@ -152,6 +160,7 @@ impl Setting {
             key: installation_key(&places.key())?,
             limits: remade.limits,
             input_tokens: remade.input_tokens,
+            most: remade.most,
             directory: directory(&asked),
             replayer: None,
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
@@ -180,34 +189,28 @@ impl Setting {
         places: &Places,
         project: &Project,
     ) -> Result<(), Failure> {
+        let record = if args.no_record || args.dry_run { Record::No } else { Record::AsConfigured };
         if !args.dry_run && args.replay.is_none() {
-            let record = if args.no_record { Record::No } else { Record::AsConfigured };
-            let mut caps = records::caps(&project.config.budget);
-            caps.extend(args.max_cost.map(|most| Cap {
-                scope: Scope::Project,
-                period: Period::Run,
-                unit: Unit::NanoDollars,
-                most: most.0,
-            }));
-            self.record(places, project, record, caps).await?;
+            self.record(places, project, record, records::caps(&project.config.budget)).await?;
         }
         let history = match &self.records {
             _ if args.record.is_some() || args.replay.is_some() => History::Fixed,
-            Some(records) => History::Open(records.store()),
-            None => History::Closed,
+            records => Writing::history(records.as_ref(), record, project),
         };
         self.adapted = adapted((places, project), &[&self.prompt.id], &args.wishes, history).await?;
         Ok(())
     }
 
-    /// Opens the records under these caps.
+    /// Opens the records under these caps, and that of the run's caller.
     pub(in crate::commands) async fn record(
         &mut self,
         places: &Places,
         project: &Project,
         record: Record,
-        caps: Vec<Cap>,
+        mut caps: Vec<Cap>,
     ) -> Result<(), Failure> {
+        let (scope, period, unit) = (Scope::Project, Period::Run, Unit::NanoDollars);
+        caps.extend(self.most.map(|most| Cap { scope, period, unit, most: most.0 }));
         let ledger = Ledger { caps, priced: self.asked.priced() };
         self.records = Writing::begin(places, project, record, ledger, secrets(&self.asked)).await?;
         Ok(())

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::FailureKind;
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_guard::show;
@@ -96,7 +96,7 @@ async fn tell(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Fail
 
 /// Says on a terminal who is asked and for how long.
 pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, ui::target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
         bar.set_style(style);
     }

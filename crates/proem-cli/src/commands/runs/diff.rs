@@ -1,9 +1,15 @@
 //! `proem runs diff`: what changed between two requests, and why the cache missed.
+//!
+//! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
+//! one before it that its cache could have been written by.
 
 mod draw;
+mod named;
+mod output;
 mod seen;
+mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use proem_engine::cache::miss::{Change, Compared, compare};
@@ -11,43 +17,99 @@ use proem_engine::providers::Providers;
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_text::json;
-use serde_json::json;
 
 use self::draw::Row;
+use self::named::Named;
 use self::seen::Call;
+use self::texts::Texts;
 use super::{Failure, Places, Project, RecordsPlace};
-use crate::commands::trust::review::difference;
 use crate::records;
 use crate::ui;
+
+/// Two requests with what was found out about them.
+struct Pair<'d> {
+    first: Call<'d>,
+    second: Call<'d>,
+    compared: Compared,
+    rows: Vec<Row<'d>>,
+    /// The texts of what changed first, as far as they are kept.
+    texts: Option<Texts>,
+}
 
 pub(super) async fn run(
     places: &Places,
     project: &Project,
-    (first, second): (&str, &str),
+    (first, second): (&str, Option<&str>),
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
+    let (first, second) = (Named::parse(first)?, second.map(Named::parse).transpose()?);
     let store = records::look(places, project).await?;
-    let details = (
-        store.run(&super::found(&store, project, first).await?).await?,
-        store.run(&super::found(&store, project, second).await?).await?,
-    );
-    let calls = (Call::of(&details.0)?, Call::of(&details.1)?);
-    let providers = prices(&store, &details.1).await?;
-    let model = providers.model(&calls.1.row.model).ok();
-    let (parts, tools) = ((calls.0.parts(), calls.1.parts()), (calls.0.tools(), calls.1.tools()));
-    let compared = compare(&calls.0.seen(&parts.0, &tools.0, model), &calls.1.seen(&parts.1, &tools.1, model), model);
-    let rows = draw::rows(&calls.0.row.sections, &calls.1.row.sections);
-    if place.json {
-        let json = to_json((&details.0, &details.1), &compared, (&rows, &words(&compared, &calls.1)))?;
-        ui::data(&format!("{}\n", json::pretty(&json)))?;
-        return Ok(ExitCode::SUCCESS);
+    let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
+        Ok(store.run(&super::found(&store, project, named.run).await?).await?)
+    };
+    let former = detail(&first).await?;
+    let latter = match &second {
+        Some(named) => Some(detail(named).await?),
+        None => None,
+    };
+    let calls = match (&second, &latter, first.call) {
+        (Some(second), Some(latter), _) => {
+            vec![(named::call(&former, first.call.unwrap_or(0))?, named::call(latter, second.call.unwrap_or(0))?)]
+        }
+        (_, _, Some(number)) => vec![named::with_the_one_before(&former, number)?],
+        (_, _, None) => named::each(&former)?,
+    };
+    let providers = prices(&store, latter.as_ref().unwrap_or(&former)).await?;
+    let mut pairs = Vec::with_capacity(calls.len());
+    for (first, second) in calls {
+        pairs.push(Pair::of(&store, &providers, (first, second)).await?);
     }
-    let mut out = draw::heads(&details.0, &details.1, &records::zone(&project.config.budget)?);
-    out.push_str(&draw::table(&rows));
-    out.push_str(&changed_text(&store, &calls, compared.first_change.as_ref()).await?);
-    out.push_str(&format!("\n{}\n", words(&compared, &calls.1)));
-    ui::listing(&out)?;
+    without_tools(&pairs);
+    let whole = second.is_none() && first.call.is_none();
+    if place.json {
+        let json = if whole { output::whole(&former, &pairs) } else { output::one(&pairs) };
+        ui::data(&format!("{}\n", json::pretty(&json?)))?;
+    } else {
+        let zone = records::zone(&project.config.budget)?;
+        let pages: Vec<String> = pairs.iter().map(|pair| draw::page(pair, &zone)).collect();
+        ui::listing(&pages.join("\n"))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+impl<'d> Pair<'d> {
+    async fn of(store: &Store, providers: &Providers, (first, second): (Call<'d>, Call<'d>)) -> Result<Self, Failure> {
+        let model = providers.model(&second.row.model).ok();
+        let (before, after) = (first.parts(), second.parts());
+        let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
+        let texts = Texts::of(store, &first, &second, &compared).await?;
+        let rows = draw::rows(&first.row.sections, &second.row.sections);
+        Ok(Self { first, second, compared, rows, texts })
+    }
+
+    /// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.
+    fn words(&self) -> String {
+        if self.second.is_sent() {
+            return self.compared.in_words();
+        }
+        let prefix = match self.compared.first_change.as_ref().map(Change::is_in_prefix) {
+            None => "both prompts are the same",
+            Some(true) => "the stable prefix changed, so a cache would miss",
+            Some(false) => "the stable prefix is the same",
+        };
+        format!("nobody was asked, so no cache was read; {prefix}")
+    }
+}
+
+/// Says of which requests only the sections could be compared.
+fn without_tools(pairs: &[Pair<'_>]) {
+    let calls = pairs.iter().flat_map(|pair| [&pair.first, &pair.second]);
+    let without = calls.filter(|call| call.is_sent() && !call.parts().has_tools());
+    let labels: BTreeSet<String> = without.map(Call::label).collect();
+    if !labels.is_empty() {
+        let labels: Vec<String> = labels.into_iter().collect();
+        ui::note(&format!("the tools of {} are not kept, so they are not compared", labels.join(" and ")));
+    }
 }
 
 /// The models as the run knew them, or as they are known here.
@@ -61,48 +123,4 @@ async fn prices(store: &Store, detail: &RunDetail) -> Result<Providers, Failure>
         ui::note("the models that the run knew are not kept; prices and cache rules are those of this version");
     }
     Providers::load().map_err(|e| Failure::bug("could not read the models", e))
-}
-
-/// The first changed section's text, as it was and as it is.
-async fn changed_text(store: &Store, calls: &(Call<'_>, Call<'_>), change: Option<&Change>) -> Result<String, Failure> {
-    let Some(Change::Section { name, .. }) = change else { return Ok(String::new()) };
-    let hash = |call: &Call<'_>| {
-        let mut sections = call.row.sections.iter();
-        sections.find(|section| section.name == *name).map(|section| section.text.clone())
-    };
-    let (Some(before), Some(after)) = (hash(&calls.0), hash(&calls.1)) else { return Ok(String::new()) };
-    let contents: BTreeMap<String, Vec<u8>> = store.contents(&[before.clone(), after.clone()]).await?;
-    let text = |hash: &str| contents.get(hash).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    Ok(match (text(&before), text(&after)) {
-        (Some(before), Some(after)) => draw::difference(name, &difference(before, after)),
-        _ => draw::no_text(name),
-    })
-}
-
-/// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.
-fn words(compared: &Compared, second: &Call<'_>) -> String {
-    if !second.row.attempts.is_empty() {
-        return compared.in_words();
-    }
-    let prefix = match compared.first_change.as_ref().map(Change::is_in_prefix) {
-        None => "both prompts are the same",
-        Some(true) => "the stable prefix changed, so a cache would miss",
-        Some(false) => "the stable prefix is the same",
-    };
-    format!("nobody was asked, so no cache was read; {prefix}")
-}
-
-fn to_json(
-    (first, second): (&RunDetail, &RunDetail),
-    compared: &Compared,
-    (rows, words): (&[Row<'_>], &str),
-) -> Result<serde_json::Value, Failure> {
-    let mut json = serde_json::to_value(compared).map_err(|e| Failure::bug("could not write JSON", e))?;
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("first".to_owned(), json!(first.row.id));
-        fields.insert("second".to_owned(), json!(second.row.id));
-        fields.insert("words".to_owned(), json!(words));
-        fields.insert("sections".to_owned(), rows.iter().map(Row::json).collect());
-    }
-    Ok(json)
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_store::Access;
-use proem_store::record::NewFeedback;
+use proem_store::record::{NewFeedback, RunId};
 
 use super::{Failure, Places, Project, found};
 use crate::args::records::VerdictArg;
@@ -12,13 +12,20 @@ use crate::{records, ui, when};
 pub(super) async fn run(
     places: &Places,
     project: &Project,
-    run: &str,
-    (verdict, note): (VerdictArg, &str),
+    (run, verdict, note): (&str, VerdictArg, &str),
+    json: bool,
 ) -> Result<ExitCode, Failure> {
     let store = records::open(places, project, Access::Write).await?.store;
     let written = write(&store, project, run, (verdict, note)).await;
     store.close().await;
-    written
+    let (run, verdict) = written?;
+    if json {
+        let said = serde_json::json!({ "run": run.0, "verdict": verdict, "note": note });
+        ui::data(&format!("{}\n", proem_text::json::pretty(&said)))?;
+    } else {
+        ui::aside(&format!("run {}: {verdict}\n", run.short()));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn write(
@@ -26,7 +33,7 @@ async fn write(
     project: &Project,
     run: &str,
     (verdict, note): (VerdictArg, &str),
-) -> Result<ExitCode, Failure> {
+) -> Result<(RunId, &'static str), Failure> {
     let run = found(store, project, run).await?;
     let verdict = match verdict {
         VerdictArg::Good => "good",
@@ -36,6 +43,5 @@ async fn write(
     let feedback =
         NewFeedback { run: run.clone(), actor, at: when::now(), verdict: verdict.to_owned(), note: note.to_owned() };
     store.feedback(feedback).await?;
-    ui::aside(&format!("run {}: {verdict}\n", run.short()));
-    Ok(ExitCode::SUCCESS)
+    Ok((run, verdict))
 }

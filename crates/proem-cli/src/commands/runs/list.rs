@@ -68,23 +68,49 @@ fn empty(wanted: &RunsWanted) -> String {
 }
 
 fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
-    let second = if all { "project" } else { "model" };
-    let head = format!(
-        "{:8} {:11} {:20} {second:16} {:12} {:>6} {:>4} {:>6} {:>8}",
-        "run", "started", "prompt", "outcome", "in", "hits", "out", "cost"
-    );
-    let mut out = format!("{}\n", styled(DIM, head.trim_end()));
+    let shape = Shape::of(ui::width(), all);
+    let mut head = vec![format!("{:8} {:11} {:prompt$}", "run", "started", "prompt", prompt = shape.prompt)];
+    head.extend(shape.second.map(|cells| format!("{:cells$}", if all { "project" } else { "model" })));
+    head.push(format!("{:12}", "outcome"));
+    head.extend(shape.input.then(|| format!("{:>6} {:>4}", "in", "hits")));
+    head.push(format!("{:>6} {:>8}", "out", "cost"));
+    let mut out = format!("{}\n", styled(DIM, head.join(" ").trim_end()));
     for row in rows {
-        out.push_str(&line(row, zone, all));
+        out.push_str(&line(row, zone, (all, &shape)));
     }
     out
 }
 
-fn line(row: &RunRow, zone: &TimeZone, all: bool) -> String {
+/// Which columns there is room for.
+struct Shape {
+    /// The cells of the prompt.
+    prompt: usize,
+    /// The cells of the model, or of the project.
+    second: Option<usize>,
+    /// Whether the tokens of prompts are shown, with the share from the cache.
+    input: bool,
+}
+
+impl Shape {
+    /// The columns for a line of so many cells, of one project's runs or of all.
+    const fn of(width: usize, all: bool) -> Self {
+        match (width, all) {
+            (100.., _) => Self { prompt: 20, second: Some(16), input: true },
+            // Eighty cells.
+            (_, false) => Self { prompt: 18, second: None, input: true },
+            (_, true) => Self { prompt: 18, second: Some(11), input: false },
+        }
+    }
+}
+
+fn line(row: &RunRow, zone: &TimeZone, (all, shape): (bool, &Shape)) -> String {
     // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
     let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
-    let prompt = cell(&format!("{}/{}@{version}", row.prompt.agent, row.prompt.name), 20);
-    let second = if all { row.project.0.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/") } else { &row.model };
+    let name = format!("{}/{}", row.prompt.agent, row.prompt.name);
+    let prompt = format!("{name}@{version}");
+    // Half of a version says nothing.
+    let prompt = if prompt.chars().count() > shape.prompt { name } else { prompt };
+    let second = if all { records::folder(&row.project) } else { &row.model };
     let (words, style) = state(row.state);
     let again = match row.numbers.schema_failures {
         0 => String::new(),
@@ -92,19 +118,23 @@ fn line(row: &RunRow, zone: &TimeZone, all: bool) -> String {
     };
     // How often it was asked again stands behind how it ended.
     let gap = " ".repeat(12_usize.saturating_sub(words.len().saturating_add(again.len())).max(1));
-    let outcome = format!("{}{gap}{} ", styled(style, words), styled(YELLOW, &again));
+    let outcome = format!("{}{gap}{}", styled(style, words), styled(YELLOW, &again));
     // Where nobody was asked there is nothing to count.
     let asked = row.state != RunState::Ended(RunOutcome::Assembled);
-    format!(
-        "{} {:11} {prompt} {} {outcome}{:>6} {:>4} {:>6} {:>8}\n",
+    let mut columns = vec![
         styled(BOLD, &cell(row.id.short(), 8)),
-        when::brief(row.started, zone),
-        cell(second, 16),
-        ui::short_or_unknown(row.input_tokens.filter(|_| asked)),
-        cached(row),
-        ui::short_or_unknown(row.output_tokens.filter(|_| asked)),
-        row.cost.filter(|_| asked).map_or_else(|| ui::UNKNOWN.to_owned(), ui::price),
-    )
+        format!("{:11}", when::brief(row.started, zone)),
+        cell(&prompt, shape.prompt),
+    ];
+    columns.extend(shape.second.map(|cells| cell(second, cells)));
+    columns.push(outcome);
+    if shape.input {
+        columns.push(format!("{:>6}", ui::short_or_unknown(row.input_tokens.filter(|_| asked))));
+        columns.push(format!("{:>4}", cached(row)));
+    }
+    columns.push(format!("{:>6}", ui::short_or_unknown(row.output_tokens.filter(|_| asked))));
+    let cost = row.cost.filter(|_| asked).map_or_else(|| ui::UNKNOWN.to_owned(), ui::price);
+    format!("{} {cost:>8}\n", columns.join(" "))
 }
 
 /// The share of the prompts that came from the cache.

@@ -32,16 +32,23 @@ pub(super) async fn run(
     let wanted = Wanted { runs, before, all: place.all, now };
     let purged = wanted.purge(&store, project, &zone).await;
     store.close().await;
-    let Some((purged, json)) = purged?.map(|purged| (purged, place.json)) else { return Ok(ExitCode::from(NO)) };
-    if json {
+    let Some((purged, wanted)) = purged? else { return Ok(ExitCode::from(NO)) };
+    let stay = wanted.saturating_sub(purged.runs);
+    if place.json {
         let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes, "held": purged.held });
         ui::data(&format!("{}\n", proem_text::json::pretty(&purged)))?;
+    } else if wanted == 0 {
+        ui::aside("there is no such run; nothing was deleted\n");
     } else {
         let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
         ui::aside(&format!("deleted {runs} with {texts}; what was spent stays in the sums\n"));
     }
     if purged.held {
         ui::note(HELD);
+    }
+    if stay > 0 {
+        ui::note(&format!("{} still under way: what runs is not deleted", ui::counted(stay, "run")));
+        return Ok(ExitCode::from(NO));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -59,22 +66,21 @@ struct Wanted<'w> {
 }
 
 impl Wanted<'_> {
-    /// What was deleted; `None` if the answer was no.
+    /// What was deleted, and how many runs were to be; `None` if the answer was no.
     async fn purge(
         &self,
         store: &Store,
         project: &Project,
         zone: &TimeZone,
-    ) -> Result<Option<proem_store::Purged>, Failure> {
+    ) -> Result<Option<(proem_store::Purged, u64)>, Failure> {
         let owner = (!self.all).then(|| records::owner(project));
         let actor = records::actor(&proem_runtime::Environment::inherited());
         let mut purge = Purge { project: owner.clone(), before: None, runs: Vec::new(), actor, at: self.now };
-        if self.runs.is_empty() {
+        let wanted = if self.runs.is_empty() {
             let all = store.runs(&RunsWanted { project: owner, ..RunsWanted::default() }).await?;
             let chosen: Vec<&RunRow> = all.iter().filter(|run| run.started < self.before).collect();
             let Some(summary) = summary(&chosen, zone) else {
-                ui::aside("no recorded run is that old; nothing was deleted\n");
-                return Ok(Some(proem_store::Purged::default()));
+                return Ok(Some((proem_store::Purged::default(), 0)));
             };
             on_terminal(&summary, "name the runs, as `proem runs list --json` lists them")?;
             ui::aside(&format!("{summary}\n"));
@@ -82,6 +88,7 @@ impl Wanted<'_> {
                 return Ok(None);
             }
             purge.before = Some(self.before);
+            chosen.len()
         } else {
             // A run that is named may be another project's.
             purge.project = None;
@@ -91,8 +98,9 @@ impl Wanted<'_> {
                     purge.runs.push(id);
                 }
             }
-        }
-        Ok(Some(store.purge(purge).await?))
+            purge.runs.len()
+        };
+        Ok(Some((store.purge(purge).await?, u64::try_from(wanted).unwrap_or(u64::MAX))))
     }
 }
 

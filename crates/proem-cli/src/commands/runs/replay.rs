@@ -3,17 +3,19 @@
 use std::process::ExitCode;
 
 use proem_engine::providers::Provider;
-use proem_engine::run::Exchange;
+use proem_engine::run::{Exchange, Outcome};
 use proem_guard::show::terminal_str;
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_runtime::installation_key;
 use proem_runtime::records::{ASSEMBLED_ONLY, Difference, Replayed, replay};
+use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::Replayable;
 use proem_text::json;
 use serde_json::json;
 
 use super::{Failure, Places, Project, RecordsPlace, found};
+use crate::commands::risk;
 use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
 use crate::ui::{self, grouped};
@@ -35,16 +37,52 @@ pub(super) fn run(
             return Err(not(why.clone()));
         }
         let remade = remade.map_err(not)?;
-        let inputs = remade.inputs.clone();
-        let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
-        let setting = Setting::again(remade, &detail, places, (endpoint, Wanted::NoCalls))?;
-        let prepared = setting.prepare(&inputs)?;
-        let mut exchange = Exchange::new(setting.terms(), prepared.request);
+        let changed = remade.changed().map(str::to_owned);
         let store = records::look(places, project).await?;
-        let replayed = replay(&store, &detail, setting.model(), &mut exchange).await;
+        let replayed = match remade {
+            Anew::Prompt(remade) => prompt(*remade, &detail, places, &store).await,
+            Anew::Investigation(remade) => {
+                let endpoint = nowhere(&detail.row.endpoint, remade.provider());
+                risk::replayed(*remade, &detail, (places, endpoint), &store).await
+            }
+        };
         store.close().await;
-        say(&detail, &replayed?, place)
+        let replayed = replayed?;
+        match changed {
+            // What was changed and shows in no request is no less changed.
+            Some(why) if replayed.difference.is_none() => Err(not(why)),
+            _ => say(&detail, &replayed, place),
+        }
     })
+}
+
+/// Replays the run of a prompt.
+async fn prompt(remade: Remade, detail: &RunDetail, places: &Places, store: &Store) -> Result<Replayed, Failure> {
+    let inputs = remade.inputs.clone();
+    let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
+    let setting = Setting::again(remade, detail, places, (endpoint, Wanted::NoCalls))?;
+    let prepared = setting.prepare(&inputs)?;
+    let mut exchange = Exchange::new(setting.terms(), prepared.request);
+    Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
+}
+
+/// What a run's requests are made anew from.
+#[derive(Debug)]
+pub(super) enum Anew {
+    /// A prompt's.
+    Prompt(Box<Remade>),
+    /// An investigation's.
+    Investigation(Box<risk::Remade>),
+}
+
+impl Anew {
+    /// Why its prompts are not those that it was made from, if they aren't.
+    pub(super) fn changed(&self) -> Option<&str> {
+        match self {
+            Self::Prompt(remade) => remade.changed.as_deref(),
+            Self::Investigation(remade) => remade.changed.as_deref(),
+        }
+    }
 }
 
 /// A run with what it was made from, or why that can't be made anew.
@@ -52,16 +90,18 @@ pub(super) async fn remade(
     places: &Places,
     project: &Project,
     run: &str,
-) -> Result<(RunDetail, Result<Remade, String>), Failure> {
+) -> Result<(RunDetail, Result<Anew, String>), Failure> {
     let store = records::look(places, project).await?;
     let id = found(&store, project, run).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();
     let remade = match detail.row.kind.as_str() {
-        "prompt" => Remade::read(&store, &detail, &key).await,
+        _ if detail.settings.is_null() => Err("only hashes are kept of it (`records.keep`)".to_owned()),
+        "prompt" => Remade::read(&store, &detail, &key).await.map(|remade| Anew::Prompt(Box::new(remade))),
         "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
         "risk" => {
-            Err("the repository that it assessed is not kept; assess the change again with `proem risk`".to_owned())
+            let remade = risk::Remade::read(&store, &detail, &key).await;
+            remade.map(|remade| Anew::Investigation(Box::new(remade)))
         }
         kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
     };

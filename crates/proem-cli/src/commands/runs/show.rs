@@ -3,6 +3,7 @@
 mod account;
 mod body;
 mod output;
+mod width;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_text::json;
 
+pub(super) use self::body::exact;
 use super::{Failure, Places, Project, RecordsPlace, found};
 use crate::{records, ui};
 

@@ -6,9 +6,10 @@ const HAIKU: &str = "claude-haiku-4-5";
 /// A request, as far as a case says; the rest is here.
 struct Sent {
     seconds: i64,
+    prompt: &'static str,
     model: &'static str,
     endpoint: &'static str,
-    tools: &'static str,
+    tools: Option<&'static str>,
     /// `name=text/tokens`, stable up to `|`.
     sections: &'static str,
     marked: Marked,
@@ -19,9 +20,10 @@ impl Default for Sent {
     fn default() -> Self {
         Self {
             seconds: 0,
+            prompt: "desk/answer",
             model: HAIKU,
             endpoint: "anthropic",
-            tools: "",
+            tools: Some(""),
             sections: "role=a/1000 rules=b/6000 | task=c/500",
             marked: Marked::Yes,
             usage: used(7_500, 0, 7_000),
@@ -54,6 +56,7 @@ fn compared(first: &Sent, second: &Sent) -> Compared {
     let sections = [parts(first.sections), parts(second.sections)];
     let [one, other] = [(first, &sections[0]), (second, &sections[1])].map(|(sent, sections)| Seen {
         at: Time(sent.seconds * 1_000),
+        prompt: sent.prompt,
         model: sent.model,
         endpoint: sent.endpoint,
         tools: sent.tools,
@@ -112,7 +115,7 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
         "the cache missed because another endpoint was asked, and each has a cache of its own; 7,000 tokens were paid in \
          full, $0.006300 more than from the cache; keep calls that share a prefix with one endpoint",
     );
-    let tools = Sent { tools: "t", ..Sent::default() };
+    let tools = Sent { tools: Some("t"), ..Sent::default() };
     check(
         &Sent::default(),
         &tools,
@@ -212,12 +215,13 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
     check(
         &silent,
         &Sent::default(),
-        (Verdict::NeverWritten, Some(7_000), Some(6_300_000)),
+        (Verdict::NeverWritten { why: Unwritten::NothingKept }, Some(7_000), Some(6_300_000)),
         "the cache missed because the first request wrote nothing to it; 7,000 tokens were paid in full, $0.006300 more \
          than from the cache; look at its plan with `proem runs show`",
     );
     let unmarked = Sent { marked: Marked::No, usage: None, ..Sent::default() };
-    assert_eq!(compared(&unmarked, &Sent::default()).verdict, Verdict::NeverWritten);
+    let nothing_kept = Verdict::NeverWritten { why: Unwritten::NothingKept };
+    assert_eq!(compared(&unmarked, &Sent::default()).verdict, nothing_kept);
     check(
         &Sent::default(),
         &Sent { marked: Marked::No, ..Sent::default() },
@@ -228,7 +232,59 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
 }
 
 #[test]
+fn what_was_read_without_the_first_requests_doing_is_no_miss() {
+    let words = "the cache was read: 6,800 tokens; another request had written them, for the first has another prefix";
+    let read = || Sent { usage: used(7_500, 6_800, 0), ..Sent::default() };
+    let hit = || (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0));
+    check(&Sent::default(), &Sent { sections: "role=x/1000 rules=b/6000 | task=c/500", ..read() }, hit(), words);
+    check(&Sent::default(), &Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", ..read() }, hit(), words);
+    check(&Sent { endpoint: "proxy", ..Sent::default() }, &read(), hit(), words);
+    check(
+        &Sent::default(),
+        &Sent {
+            sections: "role=a/1000 rules=x/6000 | task=c/500",
+            usage: used(7_500, 1_010, 5_900),
+            ..Sent::default()
+        },
+        (Verdict::Changed, Some(5_990), Some(5_990 * 900)),
+        "the cache was read as far as 1,010 tokens, and missed from there on because section `rules` changed, which stands \
+         in the stable prefix; 5,990 tokens were paid in full, $0.005391 more than from the cache; what changes from call \
+         to call belongs behind what stays the same, as `cache: never`",
+    );
+}
+
+#[test]
+fn a_prompt_finds_nothing_that_another_wrote() {
+    let decision = Sent { prompt: "risk/decision", tools: Some("d"), ..Sent::default() };
+    let synthesis = |sections| Sent { prompt: "risk/synthesis", tools: Some("s"), sections, ..Sent::default() };
+    let other_prompt = || (Verdict::NeverWritten { why: Unwritten::OtherPrompt }, Some(0), Some(0));
+    let words = "the cache missed because the first request never wrote this prefix: it was made from another prompt, and \
+                 the two differ from the start";
+    check(&decision, &synthesis("role=a/1000 rules=b/6000 | task=c/500"), other_prompt(), words);
+    let same_tools = Sent { tools: decision.tools, ..synthesis("other=x/7000 | task=c/500") };
+    check(&decision, &same_tools, other_prompt(), words);
+    // What two prompts share counts as it does within one.
+    let shared = Sent { tools: decision.tools, ..synthesis("role=a/1000 rules=x/6000 | task=c/500") };
+    assert_eq!(compared(&decision, &shared).verdict, Verdict::Changed);
+    let elsewhere = Sent { model: "claude-sonnet-4-6", ..synthesis("other=x/7000 | task=c/500") };
+    assert_eq!(compared(&decision, &elsewhere).first_change, Some(Change::Model));
+    assert_eq!(compared(&decision, &elsewhere).verdict, Verdict::Changed);
+    let short = synthesis("other=x/100 | task=c/500");
+    assert_eq!(compared(&decision, &short).verdict, Verdict::TooShort { tokens: 100, minimum: 4_096 });
+    check(
+        &Sent { marked: Marked::Unsent, usage: None, ..Sent::default() },
+        &Sent { sections: "role=x/7000 | task=c/500", ..Sent::default() },
+        (Verdict::NeverWritten { why: Unwritten::NotSent }, Some(0), Some(0)),
+        "the cache missed because the first request was not sent, and so wrote nothing",
+    );
+}
+
+#[test]
 fn what_is_not_known_is_not_invented() {
+    // What stands before the sections is not compared where it is not kept.
+    let tools = |tools| Sent { tools, ..Sent::default() };
+    assert_eq!(compared(&tools(Some("t")), &tools(None)).first_change, None);
+    assert_eq!(compared(&tools(None), &tools(Some("t"))).first_change, None);
     let unreported = (Verdict::Unreported, None, None);
     let words = "whether the cache was read is not known: the provider reported nothing about it";
     check(&Sent::default(), &Sent { usage: None, ..Sent::default() }, unreported.clone(), words);
@@ -239,13 +295,13 @@ fn what_is_not_known_is_not_invented() {
         &Sent::default(),
         &Sent { usage, ..Sent::default() },
         (Verdict::Unexplained, None, None),
-        "the cache missed, and the record doesn't say why: the prefix is the same, long enough and in time; how many \
-         tokens that concerns is not known; providers drop entries early when they are busy",
+        "the cache missed, and the record doesn't say why: as far as it is kept the prefix is the same, long enough and in \
+         time; how many tokens that concerns is not known; providers drop entries early when they are busy",
     );
     let unlisted = || Sent { model: "nobody-knows", ..Sent::default() };
     check(
         &unlisted(),
-        &Sent { tools: "t", ..unlisted() },
+        &Sent { tools: Some("t"), ..unlisted() },
         (Verdict::Changed, Some(7_000), None),
         "the cache missed because the tools or the schema of the answer changed, which stand before everything else; 7,000 \
          tokens were paid in full, for a price that is not known; keep them the same from call to call, and name what a \

@@ -1,7 +1,10 @@
 //! Why the cache missed, as a colleague would say it.
 
-use super::{Change, Compared, Verdict};
+use super::{Change, Compared, Unwritten, Verdict};
 use crate::cache::grouped;
+
+/// Where text belongs that changes.
+const BEHIND: &str = "what changes from call to call belongs behind what stays the same, as `cache: never`";
 
 impl Compared {
     /// Everything in one sentence without a full stop: the reason, what it cost, and what helps.
@@ -10,13 +13,16 @@ impl Compared {
         let cost = self.cost_in_words();
         match &self.verdict {
             Verdict::Hit { tokens } => format!("the cache was read: {}{}", count(*tokens), self.behind()),
-            Verdict::Changed => match &self.first_change {
-                Some(change) => {
-                    let (what, remedy) = change.in_words();
-                    format!("the cache missed because {what}{cost}; {remedy}")
+            Verdict::Changed => {
+                let (what, remedy) = self.first_change.as_ref().map_or_else(unnamed, Change::in_words);
+                match self.read_tokens {
+                    Some(read) if read > 0 => format!(
+                        "the cache was read as far as {}, and missed from there on because {what}{cost}; {remedy}",
+                        count(read)
+                    ),
+                    _ => format!("the cache missed because {what}{cost}; {remedy}"),
                 }
-                None => format!("the cache missed because the prefix changed{cost}"),
-            },
+            }
             Verdict::TooShort { tokens, minimum } => format!(
                 "nothing was cached: the prefix has {}, and this model's provider caches none below {}; put more that \
                  stays the same in front, or ask a model with a lower minimum",
@@ -29,10 +35,7 @@ impl Compared {
                 duration(*seconds),
                 duration(u64::from(lifetime.get()))
             ),
-            Verdict::NeverWritten => format!(
-                "the cache missed because the first request wrote nothing to it{cost}; look at its plan with \
-                 `proem runs show`"
-            ),
+            Verdict::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
             Verdict::Unmarked => format!(
                 "the cache was not asked: the second request has no breakpoint{cost}; look at its plan with \
                  `proem runs show`"
@@ -47,8 +50,8 @@ impl Compared {
                 wide(*minimum)
             ),
             Verdict::Unexplained => format!(
-                "the cache missed, and the record doesn't say why: the prefix is the same, long enough and in \
-                 time{cost}; providers drop entries early when they are busy"
+                "the cache missed, and the record doesn't say why: as far as it is kept the prefix is the same, long \
+                 enough and in time{cost}; providers drop entries early when they are busy"
             ),
         }
     }
@@ -56,6 +59,9 @@ impl Compared {
     /// Where the first change stands, if it did no harm.
     fn behind(&self) -> String {
         match &self.first_change {
+            Some(change) if change.is_in_prefix() => {
+                String::from("; another request had written them, for the first has another prefix")
+            }
             Some(
                 Change::Section { name, .. }
                 | Change::Moved { name, .. }
@@ -80,7 +86,6 @@ impl Compared {
 impl Change {
     /// What changed, and what helps.
     fn in_words(&self) -> (String, &'static str) {
-        const BEHIND: &str = "what changes from call to call belongs behind what stays the same, as `cache: never`";
         match self {
             Self::Model => (
                 String::from("another model was asked, and each has a cache of its own"),
@@ -104,6 +109,24 @@ impl Change {
             Self::Removed { name, .. } => (format!("section `{name}` is gone from the stable prefix"), BEHIND),
         }
     }
+}
+
+/// Why a first request wrote nothing; what could not be read did not cost more.
+fn unwritten(why: Unwritten, cost: &str) -> String {
+    match why {
+        Unwritten::NotSent => String::from("the first request was not sent, and so wrote nothing"),
+        Unwritten::OtherPrompt => String::from(
+            "the first request never wrote this prefix: it was made from another prompt, and the two differ from the start",
+        ),
+        Unwritten::NothingKept => {
+            format!("the first request wrote nothing to it{cost}; look at its plan with `proem runs show`")
+        }
+    }
+}
+
+/// A change that has no name.
+fn unnamed() -> (String, &'static str) {
+    (String::from("the prefix changed"), BEHIND)
 }
 
 fn count(tokens: u64) -> String {

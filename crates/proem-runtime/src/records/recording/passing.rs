@@ -159,8 +159,11 @@ impl Recording<'_> {
             None => return Ok(Err(refused(&Refusal::NoBound))),
         };
         let known = self.held().called.contains(&effect);
-        let call: Option<Box<NewCall>> =
-            (!known).then(|| Box::new(rows::call(attempt, &body, &self.common, &self.cleaner)));
+        let mut common = self.common.clone();
+        if let Some(account) = self.held().accounts.get(&effect) {
+            common.report = account.clone();
+        }
+        let call: Option<Box<NewCall>> = (!known).then(|| Box::new(rows::call(attempt, &body, &common, &self.cleaner)));
         let held = self.held();
         Ok(Ok(Intent {
             run: self.id.clone(),
@@ -202,6 +205,7 @@ impl Recording<'_> {
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }
+        self.kept.store.soon();
         let Ok(Booked::Yes(id)) = booking.await else { return };
         let used = match stands {
             Stands::Before => Used::Nothing,

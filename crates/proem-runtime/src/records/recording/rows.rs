@@ -48,7 +48,7 @@ pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> 
 }
 
 /// What a run's calls have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Common {
     /// The account of its first request.
     pub(super) report: Content,

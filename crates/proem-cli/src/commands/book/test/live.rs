@@ -14,6 +14,7 @@ use super::{Suite, Tested};
 use crate::args::{BookTest, Run};
 use crate::commands::run::calling;
 use crate::commands::run::setting::Setting;
+use crate::config::AdaptFile;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{Project, Reading};
@@ -48,6 +49,8 @@ impl Heard {
 pub(super) fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Result<(), Failure> {
     let places = Places::find()?;
     let mut project = Project::open(&args.place.root, &places, Reading::Trusted)?;
+    // What failed on this machine must not change what a test sends.
+    project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
     let run = as_run(args, suite)?;
     let setting = Setting::new(&run, &places, &mut project);
     project.say();
@@ -76,9 +79,9 @@ pub(super) fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Resu
     })
 }
 
-/// The same as `proem run`, without what prompts learned.
+/// The same as `proem run`.
 fn as_run(args: &BookTest, suite: &Suite) -> Result<Run, Failure> {
-    let mut words = vec!["run".to_owned(), format!("{}@{}", suite.name, suite.version), "--no-adapt".to_owned()];
+    let mut words = vec!["run".to_owned(), format!("{}@{}", suite.name, suite.version)];
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.extend([format!("--{name}"), value]);
@@ -86,9 +89,13 @@ fn as_run(args: &BookTest, suite: &Suite) -> Result<Run, Failure> {
     };
     option("model", args.model.clone());
     option("provider", args.provider.clone());
-    if args.no_record {
-        words.push("--no-record".to_owned());
-    }
+    option("preferred-format", args.preferred_format.clone());
+    let flags = [
+        ("--time-sensitive", args.time_sensitive),
+        ("--compliance-required", args.compliance_required),
+        ("--no-record", args.no_record),
+    ];
+    words.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
     let mut run = Run::try_parse_from(words).map_err(|error| Failure::bug("a test can't be asked", error))?;
     run.root.clone_from(&args.place.root);
     run.record.clone_from(&args.record);

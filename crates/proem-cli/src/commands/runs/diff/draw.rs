@@ -1,17 +1,27 @@
 //! Two requests side by side.
 
 use jiff::tz::TimeZone;
-use proem_store::query::RunDetail;
+use proem_engine::cache::miss::Change;
 use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::seen::shown;
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use super::Pair;
+use super::named::prompt;
+use super::seen::Call;
+use super::texts::Texts;
+use crate::commands::trust::review::difference;
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
 use crate::when;
 
 /// The lines of a difference that are shown.
 const LINES: usize = 60;
+
+/// The cells of a line; eighty is the narrowest terminal in common use.
+const WIDTH: usize = 80;
+
+/// The most cells of a section's name, so that its line fits.
+const NAME: usize = 34;
 
 /// A section of one request, of the other, or of both.
 pub(super) struct Row<'r> {
@@ -20,12 +30,23 @@ pub(super) struct Row<'r> {
 }
 
 /// What became of a section.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
     Same,
     Changed,
     OnlyFirst,
     OnlySecond,
+}
+
+impl State {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Changed => "changed",
+            Self::OnlyFirst => "only-first",
+            Self::OnlySecond => "only-second",
+        }
+    }
 }
 
 impl Row<'_> {
@@ -50,12 +71,7 @@ impl Row<'_> {
         };
         json!({
             "name": self.either().map(|section| &section.name),
-            "state": match self.state() {
-                State::Same => "same",
-                State::Changed => "changed",
-                State::OnlyFirst => "only-first",
-                State::OnlySecond => "only-second",
-            },
+            "state": self.state().as_str(),
             "first": side(self.first),
             "second": side(self.second),
         })
@@ -89,45 +105,107 @@ pub(super) fn rows<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec
     rows
 }
 
-/// One line for each run.
-pub(super) fn heads(first: &RunDetail, second: &RunDetail, zone: &TimeZone) -> String {
-    let line = |sign: &str, detail: &RunDetail| {
-        let row = &detail.row;
-        let prompt = format!("{}/{} {}", row.prompt.agent, row.prompt.name, row.prompt.version);
-        format!(
-            "{sign} {}  {}  {}  {}\n",
-            styled(BOLD, row.id.short()),
-            when::clock(row.started, zone),
-            shown(&prompt),
-            shown(&row.model)
-        )
-    };
-    format!("{}{}\n", line("-", first), line("+", second))
+/// Everything about two requests.
+pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
+    let mut out = heads(&pair.first, &pair.second, zone);
+    out.push_str(&table(&pair.rows, tools(pair)));
+    if let Some(texts) = &pair.texts {
+        out.push_str(&changed(texts));
+    }
+    out.push_str(&format!("\n{}\n", pair.words()));
+    out
 }
 
-/// All sections, with the boundary behind which nothing is cached.
-pub(super) fn table(rows: &[Row<'_>]) -> String {
-    let name = |row: &Row<'_>| row.either().map_or_else(String::new, |section| shown(&section.name));
-    let heading = "section";
-    let widest = rows.iter().map(|row| name(row).chars().count()).fold(heading.len(), usize::max);
-    let boundary = |row: &Row<'_>| row.second.is_some_and(|section| section.boundary);
-    let last = rows.iter().rposition(boundary);
-    let tokens = |section: Option<&SectionRow>| match section {
-        Some(section) => grouped(usize::try_from(section.tokens).unwrap_or(usize::MAX)),
-        None => String::from("-"),
+/// What became of what stands before all sections; `None` where it is not known, or nothing does.
+pub(super) fn tools_state(pair: &Pair<'_>) -> Option<State> {
+    let before = (pair.first.tokens_before(), pair.second.tokens_before());
+    match (&pair.compared.first_change, before) {
+        (_, (0, 0)) => None,
+        (Some(Change::Tools), (_, 0)) => Some(State::OnlyFirst),
+        (Some(Change::Tools), (0, _)) => Some(State::OnlySecond),
+        (Some(Change::Tools), _) => Some(State::Changed),
+        // Of what was asked elsewhere, and of what is not kept, no more was compared.
+        (Some(Change::Model | Change::Endpoint), _) => None,
+        _ => (pair.first.parts().has_tools() && pair.second.parts().has_tools()).then_some(State::Same),
+    }
+}
+
+/// The line of what stands before all sections.
+fn tools(pair: &Pair<'_>) -> Option<Line> {
+    Some(Line {
+        state: tools_state(pair)?,
+        name: "(tools)".to_owned(),
+        before: Some(pair.first.tokens_before()).filter(|tokens| *tokens > 0),
+        after: Some(pair.second.tokens_before()).filter(|tokens| *tokens > 0),
+        class: String::new(),
+    })
+}
+
+/// One line for each request.
+fn heads(first: &Call<'_>, second: &Call<'_>, zone: &TimeZone) -> String {
+    let (labels, wide) = ((first.label(), second.label()), first.label().len().max(second.label().len()));
+    let line = |sign: &str, label: &str, call: &Call<'_>| {
+        let at = when::clock(call.at(), zone);
+        let model = cut(&call.row.model, 20);
+        // Two before the label, two between the parts.
+        let taken = [wide, at.chars().count(), model.chars().count(), 8].iter().sum();
+        let asked = format!("{} {}", prompt(call.row), call.row.prompt.version);
+        let asked = cut(&asked, WIDTH.saturating_sub(taken));
+        let gap = wide.saturating_sub(label.len());
+        format!("{sign} {}{:gap$}  {at}  {asked}  {model}\n", styled(BOLD, label), "")
     };
-    let mut out = format!("{}\n", styled(DIM, &format!("  {heading:widest$}  {:>9}  {:>9}", "before", "after")));
-    for (index, row) in rows.iter().enumerate() {
-        let (sign, style, word) = match row.state() {
+    format!("{}{}\n", line("-", &labels.0, first), line("+", &labels.1, second))
+}
+
+/// A line of the table.
+struct Line {
+    state: State,
+    name: String,
+    before: Option<u64>,
+    after: Option<u64>,
+    class: String,
+}
+
+impl Line {
+    fn of(row: &Row<'_>) -> Self {
+        let section = row.either();
+        Self {
+            state: row.state(),
+            name: section.map_or_else(String::new, |section| cut(&section.name, NAME)),
+            before: row.first.map(|section| section.tokens),
+            after: row.second.map(|section| section.tokens),
+            class: section.map_or_else(String::new, |section| cut(&section.cache, 7)),
+        }
+    }
+
+    fn drawn(&self, widest: usize) -> String {
+        let tokens = |tokens: Option<u64>| match tokens {
+            Some(tokens) => grouped(usize::try_from(tokens).unwrap_or(usize::MAX)),
+            None => String::from("-"),
+        };
+        let (sign, style, word) = match self.state {
             State::Same => ("=", DIM, "same"),
             State::Changed => ("~", YELLOW, "changed"),
             State::OnlyFirst => ("-", RED, "only before"),
             State::OnlySecond => ("+", GREEN, "only after"),
         };
-        let class = row.either().map_or("", |section| section.cache.as_str());
-        let (before, after) = (tokens(row.first), tokens(row.second));
-        let line = format!("{sign} {:widest$}  {before:>9}  {after:>9}  {word:11}  {class}", name(row));
-        out.push_str(&format!("{}\n", styled(style, line.trim_end())));
+        let (name, before, after) = (cell(&self.name, widest), tokens(self.before), tokens(self.after));
+        let line = format!("{sign} {name}  {before:>9}  {after:>9}  {word:11}  {}", self.class);
+        format!("{}\n", styled(style, line.trim_end()))
+    }
+}
+
+/// All sections, with the boundary behind which nothing is cached.
+fn table(rows: &[Row<'_>], tools: Option<Line>) -> String {
+    let heading = "section";
+    let lines: Vec<Line> = rows.iter().map(Line::of).collect();
+    let widest = lines.iter().map(|line| line.name.chars().count()).fold(heading.len(), usize::max);
+    let boundary = |row: &Row<'_>| row.second.is_some_and(|section| section.boundary);
+    let last = rows.iter().rposition(boundary);
+    let mut out = format!("{}\n", styled(DIM, &format!("  {heading:widest$}  {:>9}  {:>9}", "before", "after")));
+    out.extend(tools.map(|line| line.drawn(widest)));
+    for (index, line) in lines.iter().enumerate() {
+        out.push_str(&line.drawn(widest));
         if Some(index) == last {
             let rule = "─".repeat(widest.saturating_add(10));
             out.push_str(&format!("{}\n", styled(DIM, &format!("{rule} cached up to here at most"))));
@@ -136,27 +214,25 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     out
 }
 
-/// The lines that differ in a section's text, already made safe to show.
-pub(super) fn difference(name: &str, lines: &[String]) -> String {
-    let mut out = format!("\n{}\n", styled(BOLD, &format!("section {}", shown(name))));
+/// The lines that differ in the text that changed first.
+fn changed(texts: &Texts) -> String {
+    let what = cut(&texts.what, WIDTH);
+    let (Some(before), Some(after)) = (&texts.before, &texts.after) else {
+        let words = format!("{} changed; its text is not kept", cut(&texts.what, 40));
+        return format!("\n{}\n", styled(DIM, &words));
+    };
+    let mut out = format!("\n{}\n", styled(BOLD, &what));
+    let lines = difference(before, after);
     for line in lines.iter().take(LINES) {
         out.push_str(line);
         out.push('\n');
     }
     let more = lines.len().saturating_sub(LINES);
     if more > 0 {
-        out.push_str(&format!(
-            "{}\n",
-            styled(DIM, &format!("and {more} more lines; `proem runs show --full` has all"))
-        ));
+        let words = format!("and {more} more lines; `{}` has all", texts.all);
+        out.push_str(&format!("{}\n", styled(DIM, &words)));
     }
     out
-}
-
-/// Why no difference is shown.
-pub(super) fn no_text(name: &str) -> String {
-    let words = format!("section {} changed; its text is not kept", shown(name));
-    format!("\n{}\n", styled(DIM, &words))
 }
 
 #[cfg(test)]
@@ -183,7 +259,7 @@ mod tests {
     fn check(first: &str, second: &str, expected: &str) {
         let sections = |text: &str| text.split(' ').map(section).collect::<Vec<_>>();
         let (first, second) = (sections(first), sections(second));
-        let table = table(&rows(&first, &second));
+        let table = table(&rows(&first, &second), None);
         assert_eq!(anstream::adapter::strip_str(&table).to_string(), expected);
     }
 

@@ -3,74 +3,116 @@
 use proem_engine::cache::miss::{Marked, Part, Seen};
 use proem_engine::call::Usage;
 use proem_engine::providers::{Mode, Model};
-use proem_guard::show;
-use proem_store::query::{CallRow, RunDetail};
+use proem_engine::run::Time;
+use proem_store::query::{AttemptRow, CallRow, RunDetail};
+use proem_store::record::SectionRow;
 use proem_text::json;
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use super::named;
 
 /// What of a body stands before all sections, in either protocol.
-const BEFORE: [&str; 3] = ["tools", "response_format", "output_config"];
+pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config"];
 
-/// The first call of a run.
+/// A call of a run.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'d> {
+    pub(super) run: &'d RunDetail,
+    /// Its place among the run's calls, from 0.
+    pub(super) number: usize,
     pub(super) row: &'d CallRow,
 }
 
+/// What [`Seen`] borrows of a call.
+pub(super) struct Parts<'d> {
+    sections: Vec<Part<'d>>,
+    prompt: String,
+    tools: Option<String>,
+}
+
 impl<'d> Call<'d> {
-    pub(super) fn of(detail: &'d RunDetail) -> Result<Self, Failure> {
-        let row = detail.calls.first().ok_or_else(|| {
-            let id = detail.row.id.short();
-            Failure::usage(format!("run `{id}` has no request to compare; name one that `proem runs list` shows"))
-        })?;
-        Ok(Self { row })
+    /// Its run and, where there are several, its number: `3f2a9c01:1`.
+    pub(super) fn label(&self) -> String {
+        let id = self.run.row.id.short();
+        if self.run.calls.len() > 1 { format!("{id}:{}", self.number) } else { id.to_owned() }
+    }
+
+    /// Whether a provider may have seen it.
+    pub(super) fn is_sent(&self) -> bool {
+        self.row.attempts.iter().any(|attempt| attempt.state != "unsent")
+    }
+
+    /// When the attempt was made that used something, or else the last one.
+    pub(super) fn at(&self) -> Time {
+        let attempt = self.reported().or_else(|| self.row.attempts.last());
+        attempt.map_or(self.row.at, |attempt| attempt.at)
+    }
+
+    /// The tokens that stand before all sections, by our count: the tools with their schemas, and the
+    /// request's own frame.
+    pub(super) fn tokens_before(&self) -> u64 {
+        let named = self.row.sections.iter().fold(0_u64, |sum, section| sum.saturating_add(section.tokens));
+        self.row.tokens.saturating_sub(named)
     }
 
     /// The sections, with those up to the last boundary as stable.
-    pub(super) fn parts(&self) -> Vec<Part<'d>> {
+    pub(super) fn parts(&self) -> Parts<'d> {
         let sections = &self.row.sections;
         let stable = sections.iter().rposition(|section| section.boundary).map_or(0, |last| last.saturating_add(1));
-        let part = |(index, section): (usize, &'d proem_store::record::SectionRow)| Part {
+        let part = |(index, section): (usize, &'d SectionRow)| Part {
             name: &section.name,
             hash: &section.text,
             tokens: section.tokens,
             stable: index < stable,
         };
-        sections.iter().enumerate().map(part).collect()
+        let sections = sections.iter().enumerate().map(part).collect();
+        Parts { sections, prompt: named::prompt(self.row), tools: self.tools() }
     }
 
-    /// What stands before them, as it was sent; long texts are hashes there.
-    pub(super) fn tools(&self) -> String {
-        let fields =
-            BEFORE.iter().filter_map(|key| Some(format!("{key}={}", json::compact(self.row.pieces.get(key)?))));
-        fields.collect::<Vec<_>>().join(" ")
+    /// What stands before them, as it was sent, where long texts are hashes; `None` where it is not kept.
+    fn tools(&self) -> Option<String> {
+        let body = self.row.pieces.as_object()?;
+        let fields = BEFORE.iter().filter_map(|key| Some(format!("{key}={}", json::compact(body.get(*key)?))));
+        Some(fields.collect::<Vec<_>>().join(" "))
     }
 
-    pub(super) fn seen<'s>(&'s self, sections: &'s [Part<'s>], tools: &'s str, model: Option<&Model>) -> Seen<'s> {
+    pub(super) fn seen<'s>(&'s self, parts: &'s Parts<'s>, model: Option<&Model>) -> Seen<'s> {
         let has_breakpoints =
             self.row.plan.get("breakpoints").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
         let decides_itself = model.is_some_and(|model| model.caching.mode == Mode::Implicit);
-        let first = self.row.attempts.first();
+        let marked = if !self.is_sent() {
+            Marked::Unsent
+        } else if has_breakpoints || decides_itself {
+            Marked::Yes
+        } else {
+            Marked::No
+        };
         Seen {
-            at: first.map_or(self.row.at, |attempt| attempt.at),
+            at: self.at(),
+            prompt: &parts.prompt,
             model: &self.row.model,
             endpoint: &self.row.endpoint,
-            tools,
-            sections,
+            tools: parts.tools.as_deref(),
+            sections: &parts.sections,
             stable_tokens: self.row.stable_tokens,
-            marked: if has_breakpoints || decides_itself { Marked::Yes } else { Marked::No },
+            marked,
             usage: self.usage(),
         }
     }
 
     /// What the last attempt that said so used.
-    fn usage(&self) -> Option<&Usage> {
-        self.row.attempts.iter().rev().find_map(|attempt| attempt.usage.as_ref())
+    pub(super) fn usage(&self) -> Option<&'d Usage> {
+        self.reported()?.usage.as_ref()
+    }
+
+    fn reported(&self) -> Option<&'d AttemptRow> {
+        self.row.attempts.iter().rev().find(|attempt| attempt.usage.is_some())
     }
 }
 
-/// A name as a terminal may show it.
-pub(super) fn shown(name: &str) -> String {
-    show::terminal_str(name).into_string()
+impl Parts<'_> {
+    /// Whether what stands before the sections is kept.
+    pub(super) const fn has_tools(&self) -> bool {
+        self.tools.is_some()
+    }
 }

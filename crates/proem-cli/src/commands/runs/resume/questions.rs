@@ -48,6 +48,8 @@ pub(super) async fn ask(
         let option = loop {
             ui::aside(&format!("{} ", styled(BOLD, &format!("Which one? [1-{}]", question.options.len()))));
             let Some(line) = line(stop).await? else {
+                // What follows begins a line of its own.
+                ui::aside("\n");
                 return Err(Failure::finding(format!(
                     "no answer was given, and run {run} still asks; `proem runs resume {run}` asks again"
                 )));

@@ -1,7 +1,8 @@
 //! A run for a person's eyes.
 //!
 //! Texts of sections and answers may be an attacker's: each line of theirs stands behind a mark, is
-//! escaped and cut, so that it can't pass for a line of ours.
+//! escaped and cut, so that it can't pass for a line of ours. No line is wider than a terminal, which would
+//! go on with it where marks stand.
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
@@ -13,18 +14,26 @@ use proem_store::query::{AttemptRow, CallRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
 use serde_json::Value as Json;
 
-use super::Shown;
+use super::{Shown, width};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
 use crate::when;
 
-/// Cells of the longest bar, and of a line of somebody's text beside its mark.
+/// The cells of a line. Eighty is the narrowest terminal in common use.
+const WIDTH: usize = 80;
+/// The cells of the longest bar.
 const BAR: usize = 28;
-const WIDTH: usize = 94;
+/// The cells of a section's columns, its name and its bar apart.
+const COLUMNS: usize = 42;
+/// The cells before a fact.
+const FACT: usize = 11;
 /// The lines of a text that are shown unless all are asked for.
 const LINES: usize = 3;
 /// The mark of somebody's text.
 const MARK: &str = "  │ ";
+/// The cells of somebody's text beside its mark; the last one of the line is left free, since some terminals
+/// begin a new line as soon as it is taken.
+const TEXT: usize = WIDTH - 5;
 
 struct Page<'p> {
     shown: &'p Shown<'p>,
@@ -61,15 +70,45 @@ impl Page<'_> {
     }
 
     fn fact(&mut self, name: &str, fact: &str) {
-        self.line(&format!("{}  {fact}", styled(DIM, &format!("{name:9}"))));
+        self.wrapped((DIM, &format!("{name:9}  ")), fact, FACT);
+    }
+
+    /// A text behind its head, on as many lines as it needs; all but the first are indented.
+    fn wrapped(&mut self, (style, head): (Style, &str), text: &str, indent: usize) {
+        let head_cells = width::cells(head);
+        // The first line has less room where the head is longer than the indentation.
+        let room = WIDTH.saturating_sub(head_cells.max(indent));
+        for (index, line) in width::wrapped(text, room).iter().enumerate() {
+            match index {
+                0 => self.line(&format!("{}{line}", styled(style, head))),
+                _ => self.line(&format!("{:indent$}{line}", "")),
+            }
+        }
+    }
+
+    /// Parts of a line, of which those that find no room stand on a line of their own below it.
+    fn packed(&mut self, parts: &[(Style, &str)]) {
+        let mut taken = 0_usize;
+        for (index, (style, part)) in parts.iter().enumerate() {
+            let mut part = *part;
+            if index > 0 && taken.saturating_add(width::cells(part)) > WIDTH {
+                let end = self.out.trim_end_matches(' ').len();
+                self.out.truncate(end);
+                self.out.push_str("\n    ");
+                (part, taken) = (part.trim_start(), 4);
+            }
+            self.out.push_str(&styled(*style, part));
+            taken = taken.saturating_add(width::cells(part));
+        }
+        self.out.push('\n');
     }
 
     fn head(&mut self) {
         let run = self.shown.run;
         let row = &run.row;
         let (words, style) = list::state(row.state);
-        let prompt = cut(&format!("{}/{}", row.prompt.agent, row.prompt.name), 40);
-        let version = cut(&row.prompt.version, 32);
+        let prompt = cut(&format!("{}/{}", row.prompt.agent, row.prompt.name), 30);
+        let version = cut(&row.prompt.version, 18);
         let id = &row.id.0;
         self.line(&format!("{} {prompt} {version}  {}", styled(BOLD, &cut(id, 16)), styled(style, words)));
         let because = run.because.as_ref().map(|because| match serde_json::from_value::<Because>(because.clone()) {
@@ -82,7 +121,7 @@ impl Page<'_> {
         self.fact("who", &cut(&row.actor, 80));
         let took = row.numbers.took_ms.map_or_else(String::new, |took| format!(", took {} ms", tokens(took)));
         self.fact("when", &format!("{}{took}", when::clock(row.started, self.zone)));
-        self.fact("project", &cut(&row.project.0, 88));
+        self.fact("project", &cut(&row.project.0, 240));
         if let Some(parent) = &row.parent {
             self.fact("fork of", &cut(&parent.0, 16));
         }
@@ -118,8 +157,10 @@ impl Page<'_> {
             let tool = call.tool.as_deref().map_or_else(String::new, |tool| format!(", bound to {}", cut(tool, 24)));
             format!("call {index}{tool}")
         };
-        let counted = format!("{} tokens by {}", tokens(call.tokens), cut(&call.counter, 24));
-        self.line(&format!("\n{}  {counted}, {} of them stable", styled(BOLD, &what), tokens(call.stable_tokens)));
+        let counted = format!("  {} tokens by {},", tokens(call.tokens), cut(&call.counter, 24));
+        let stable = format!(" {} of them stable", tokens(call.stable_tokens));
+        self.out.push('\n');
+        self.packed(&[(BOLD, &what), (Style::new(), &counted), (Style::new(), &stable)]);
         let PromptId { agent, name, version, .. } = &call.prompt;
         if call.prompt != self.shown.run.row.prompt {
             self.fact("prompt", &format!("{} {}", cut(&format!("{agent}/{name}"), 40), cut(version, 32)));
@@ -155,7 +196,7 @@ impl Page<'_> {
     fn listed(&mut self, name: &str, list: &Json, words: impl Fn(&Json) -> Option<String>) {
         for one in list.as_array().into_iter().flatten() {
             let words = words(one).unwrap_or_else(|| cut(&one.to_string(), 80));
-            self.line(&format!("  {} {words}", styled(YELLOW, &format!("{name}:"))));
+            self.wrapped((YELLOW, &format!("  {name}: ")), &words, 4);
         }
     }
 
@@ -176,8 +217,9 @@ impl Page<'_> {
             sum = sum.saturating_add(section.tokens);
             self.section(section, longest, most);
             if section.boundary {
-                let width = longest.saturating_add(40);
-                self.line(&styled(DIM, &format!("{:┄<width$} stable up to here, {} tokens", "", tokens(sum))));
+                let words = format!(" stable up to here, {} tokens", tokens(sum));
+                let width = longest.saturating_add(40).min(WIDTH.saturating_sub(words.len()));
+                self.line(&styled(DIM, &format!("{:┄<width$}{words}", "")));
             }
         }
     }
@@ -191,13 +233,14 @@ impl Page<'_> {
             _ => DIM,
         };
         let count = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        let bar = bar(count(section.tokens), count(most), BAR.min(WIDTH.saturating_sub(longest + COLUMNS)));
         self.line(&format!(
             "{name}  {}  {}  {}  {:>7}  {}",
             cell(&section.role, 6),
             styled(style, &cell(&section.trust, 12)),
             styled(cached, &cell(&section.cache, 7)),
             tokens(section.tokens),
-            styled(style, &bar(count(section.tokens), count(most), BAR))
+            styled(style, &bar)
         ));
         match self.shown.texts.get(&section.text) {
             Some(text) => self.text(text),
@@ -211,12 +254,10 @@ impl Page<'_> {
         let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).lines().collect();
         let most = if self.full { lines.len() } else { LINES };
         for line in lines.iter().take(most) {
-            if self.full {
-                for part in folded(line) {
-                    self.line(&format!("{}{part}", styled(DIM, MARK)));
-                }
-            } else {
-                self.line(&format!("{}{}", styled(DIM, MARK), cut(line, WIDTH)));
+            let shown = show::terminal_str(line).into_string();
+            let parts = if self.full { width::folded(&shown, TEXT) } else { vec![width::cut(&shown, TEXT)] };
+            for part in parts {
+                self.line(&format!("{}{part}", styled(DIM, MARK)));
             }
         }
         let left = lines.len().saturating_sub(most);
@@ -234,30 +275,33 @@ impl Page<'_> {
         let booked = match (attempt.state.as_str(), attempt.booked) {
             ("open", _) => {
                 let most = attempt.most.map_or_else(|| "an unknown price".to_owned(), |most| most.to_string());
-                styled(CYAN, &format!("open, {most} reserved"))
+                (CYAN, format!("open, {most} reserved"))
             }
-            ("unsent", _) => "nothing was used".to_owned(),
-            ("unknown", Some(booked)) => styled(YELLOW, &format!("use unknown, booked in full: {booked}")),
-            ("unknown", None) => styled(YELLOW, "use and price unknown"),
-            (_, Some(booked)) => booked.to_string(),
-            (_, None) => "cost unknown".to_owned(),
+            (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("put right by hand: {booked}")),
+            ("unsent", _) => (Style::new(), "nothing was used".to_owned()),
+            ("unknown", Some(booked)) => (YELLOW, format!("use unknown, booked in full: {booked}")),
+            ("unknown", None) => (YELLOW, "use and price unknown".to_owned()),
+            (_, Some(booked)) => (Style::new(), booked.to_string()),
+            (_, None) => (Style::new(), "cost unknown".to_owned()),
         };
         let usage = attempt.usage.as_ref().map_or_else(String::new, |usage| {
             let cached = usage.cache_read.filter(|read| *read > 0);
             let cached = cached.map_or_else(String::new, |read| format!(" ({} from the cache)", tokens(read)));
             format!("{} in{cached}, {} out, ", or_unknown(usage.input), or_unknown(usage.output))
         });
-        let took = match attempt.state.as_str() {
-            "open" => String::new(),
-            _ => {
-                format!("{status}{failed}, {} bytes in {} ms{waited}; ", tokens(attempt.bytes), tokens(attempt.took_ms))
-            }
-        };
-        self.line(&format!(
-            "  attempt {}, try {}: {took}{usage}{booked}",
-            attempt.id.0,
-            attempt.attempt.saturating_add(1)
-        ));
+        let head = format!("  attempt {}, try {}: ", attempt.id.0, attempt.attempt.saturating_add(1));
+        let (style, booked) = booked;
+        if attempt.state == "open" {
+            self.line(&format!("{head}{}", styled(style, &booked)));
+            return;
+        }
+        let (bytes, took) = (tokens(attempt.bytes), tokens(attempt.took_ms));
+        let sent = format!("{status}{failed}, {bytes} bytes in {took} ms{waited}");
+        self.wrapped((Style::new(), &head), &sent, 4);
+        self.line(&format!("    {usage}{}", styled(style, &booked)));
+        if let Some(why) = &attempt.corrected {
+            self.wrapped((DIM, "    because: "), &show::terminal_str(why).into_string(), 4);
+        }
     }
 
     /// What came back, as the model wrote it.
@@ -307,10 +351,10 @@ impl Page<'_> {
             return;
         }
         self.line(&format!("\n{}", styled(BOLD, "profile")));
-        let most = if self.full { usize::MAX } else { 86 };
+        let most = if self.full { usize::MAX } else { WIDTH - 14 };
         for (name, lines) in lists {
             for line in lines {
-                self.line(&format!("  {} {}", styled(DIM, &format!("{name:11}")), cut(line, most)));
+                self.wrapped((DIM, &format!("  {name:11} ")), &cut(line, most), 14);
             }
         }
     }
@@ -320,22 +364,19 @@ impl Page<'_> {
         for approval in &self.shown.run.approvals {
             let answer = approval.answer.and_then(|answer| approval.options.get(usize::try_from(answer).ok()?));
             let answer = answer.map_or_else(|| "nobody could be asked".to_owned(), |answer| cut(answer, 40));
-            self.line(&format!(
-                "\n{} {}\n  {answer} ({})",
-                styled(BOLD, "asked:"),
-                cut(&approval.question, 90),
-                cut(&approval.actor, 40)
-            ));
+            self.out.push('\n');
+            self.wrapped((BOLD, "asked: "), &cut(&approval.question, 140), 7);
+            self.line(&format!("  {answer} ({})", cut(&approval.actor, 34)));
         }
         for feedback in &self.shown.run.feedback {
             let style = if feedback.verdict == "good" { GREEN } else { RED };
-            let note = if feedback.note.is_empty() { String::new() } else { format!(": {}", cut(&feedback.note, 70)) };
-            let verdict = styled(style, &cut(&feedback.verdict, 8));
-            self.line(&format!(
-                "\n{verdict}{note}\n  {}, {}",
-                cut(&feedback.actor, 40),
-                when::clock(feedback.at, self.zone)
-            ));
+            let verdict = cut(&feedback.verdict, 8);
+            self.out.push('\n');
+            match feedback.note.as_str() {
+                "" => self.line(&styled(style, &verdict)),
+                note => self.wrapped((style, &format!("{verdict}: ")), &cut(note, 140), 2),
+            }
+            self.line(&format!("  {}, {}", cut(&feedback.actor, 40), when::clock(feedback.at, self.zone)));
         }
     }
 }
@@ -348,13 +389,4 @@ fn colour(trust: &str) -> Style {
         // What is not known is not trusted.
         _ => YELLOW,
     }
-}
-
-/// A line in pieces that each fit.
-fn folded(line: &str) -> Vec<String> {
-    let shown: Vec<char> = show::terminal_str(line).into_string().chars().collect();
-    if shown.is_empty() {
-        return vec![String::new()];
-    }
-    shown.chunks(WIDTH).map(|part| part.iter().collect()).collect()
 }

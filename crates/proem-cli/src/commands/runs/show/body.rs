@@ -10,8 +10,12 @@ use serde_json::Value as Json;
 use super::{Failure, Texts};
 
 /// The bytes, put together from what is kept and compared with the hash of what was sent.
-pub(super) async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Failure> {
+pub(in crate::commands::runs) async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Failure> {
     let sent = sent(run, call)?;
+    if sent.pieces.is_null() {
+        let short = run.row.id.short();
+        return Err(Failure::finding(format!("the body of run {short} is not kept: only hashes are (`records.keep`)")));
+    }
     let texts = Texts::load(store, strings(&sent.pieces)).await?;
     let body = unfold(&sent.pieces, &|hash| texts.get(hash).map(str::to_owned));
     let Some(body) = body else {

@@ -112,5 +112,6 @@ pub(in crate::commands) fn attempt(attempt: &AttemptRow) -> Json {
         "waitedMs": attempt.waited_ms,
         "usage": attempt.usage,
         "bookedNanoDollars": attempt.booked.map(|booked| booked.0),
+        "corrected": attempt.corrected,
     })
 }

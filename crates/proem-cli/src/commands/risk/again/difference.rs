@@ -1,0 +1,124 @@
+//! What of a change is not what it was, in words: the first thing that a person would see.
+
+use proem_agents::risk::investigation::Subject;
+use proem_guard::show::terminal_str;
+use proem_risk::assess::FileAssessment;
+use proem_risk::metric::Metric;
+
+use crate::commands::risk::output::number;
+
+/// The first difference between a recorded subject and today's.
+pub(super) fn first(before: &Subject, today: &Subject) -> String {
+    let (old, new) = (&before.assessment, &today.assessment);
+    paths(before, today)
+        .or_else(|| (before.subject != today.subject).then(|| "its message is another".to_owned()))
+        .or_else(|| metrics(&old.metrics, &new.metrics, ""))
+        .or_else(|| files(&old.files, &new.files))
+        .or_else(|| gaps(&old.gaps, &new.gaps))
+        .or_else(|| (old.score != new.score).then(|| "its place among past commits is another".to_owned()))
+        .unwrap_or_else(|| "it is assessed otherwise".to_owned())
+}
+
+fn paths(before: &Subject, today: &Subject) -> Option<String> {
+    let only = |one: &Subject, other: &Subject| one.paths.iter().find(|path| !other.paths.contains(path)).cloned();
+    let added = only(today, before).map(|path| format!("`{}` is part of it and was not", terminal_str(&path)));
+    added.or_else(|| only(before, today).map(|path| format!("`{}` is no part of it and was", terminal_str(&path))))
+}
+
+fn files(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> {
+    before.iter().find_map(|file| {
+        let of = format!(" of `{}`", terminal_str(&file.path));
+        let same = today.iter().find(|same| same.index == file.index)?;
+        if file.lines != same.lines {
+            let lines = |lines: Option<u32>| lines.map_or_else(|| "unknown".to_owned(), |lines| lines.to_string());
+            return Some(format!("lines{of}: {} then, {} today", lines(file.lines), lines(same.lines)));
+        }
+        metrics(&file.metrics, &same.metrics, &of)
+    })
+}
+
+fn metrics(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
+    before.iter().find_map(|metric| {
+        let name = metric.name.in_words();
+        let Some(same) = today.iter().find(|same| same.name == metric.name) else {
+            return Some(format!("{name}{of} is not measured any more"));
+        };
+        let value = |metric: &Metric| metric.value.map_or_else(|| "unknown".to_owned(), number);
+        let (was, is) = (value(metric), value(same));
+        match (metric == same, was == is) {
+            (true, _) => None,
+            (false, false) => Some(format!("{name}{of}: {was} then, {is} today")),
+            (false, true) => Some(format!("the evidence for {name}{of} is another")),
+        }
+    })
+}
+
+fn gaps(before: &[String], today: &[String]) -> Option<String> {
+    let only = |one: &[String], other: &[String]| one.iter().find(|gap| !other.contains(gap)).cloned();
+    only(today, before)
+        .or_else(|| only(before, today))
+        .map(|gap| format!("what is unknown is another: {}", terminal_str(&gap)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proem_risk::assess::{Assessment, Investigate, ScoreOf};
+    use proem_risk::change::Status;
+    use proem_risk::level::Level;
+    use proem_risk::metric::{Name, Sentence, Signal};
+    use proem_risk::path::{Class, Role};
+
+    use super::*;
+
+    fn subject() -> Subject {
+        let file = FileAssessment {
+            index: 0,
+            path: "src/a\u{1b}.py".to_owned(),
+            class: Class { language: None, role: Role::Code, sensitive: None, framework: None },
+            lines: Some(60),
+            status: Status::Modified,
+            level: Level::Low,
+            reasons: Vec::new(),
+            metrics: vec![Metric::of(Name::Coupling, 12.0)],
+        };
+        let assessment = Assessment {
+            level: Level::Low,
+            reasons: Vec::new(),
+            confidence: None,
+            score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Low },
+            metrics: vec![Metric::of(Name::LinesAdded, 5.0)],
+            files: vec![file],
+            partners: Vec::new(),
+            investigate: Investigate::Yes,
+            gaps: Vec::new(),
+            calibration_error: 0.05,
+        };
+        Subject { assessment, subject: "Go".to_owned(), paths: vec!["src/a\u{1b}.py".to_owned()] }
+    }
+
+    #[test]
+    fn the_first_difference_is_what_a_person_would_see() {
+        let check = |change: fn(&mut Subject), expected: &str| {
+            let mut today = subject();
+            change(&mut today);
+            assert_eq!(first(&subject(), &today), expected);
+        };
+        check(|today| today.paths.push("b.py".to_owned()), "`b.py` is part of it and was not");
+        check(|today| today.paths.clear(), "`src/a\\u{1b}.py` is no part of it and was");
+        check(|today| today.assessment.metrics[0].value = Some(9.5), "lines added: 5 then, 9.5 today");
+        check(|today| today.assessment.metrics.clear(), "lines added is not measured any more");
+        check(|today| today.assessment.files[0].lines = None, "lines of `src/a\\u{1b}.py`: 60 then, unknown today");
+        check(
+            |today| today.assessment.files[0].metrics[0].value = None,
+            "coupling of `src/a\\u{1b}.py`: 12 then, unknown today",
+        );
+        check(
+            |today| today.assessment.files[0].metrics[0].evidence = Sentence::ours("others import it"),
+            "the evidence for coupling of `src/a\\u{1b}.py` is another",
+        );
+        check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown is another: the past");
+        check(|today| today.assessment.score.signal = Signal::High, "its place among past commits is another");
+        check(|today| today.subject = "Stop".to_owned(), "its message is another");
+        check(|today| today.assessment.level = Level::High, "it is assessed otherwise");
+    }
+}

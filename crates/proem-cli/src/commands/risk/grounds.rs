@@ -1,0 +1,204 @@
+//! What changes are assessed from, so that their record says how to find the same again.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use proem_guard::show::terminal_str;
+use proem_risk::change::Kind;
+use proem_risk::coverage::Coverage;
+use proem_risk::history::ObjectId;
+use proem_risk::incident::{Corpus, Incident};
+use proem_risk::level::Thresholds;
+use proem_runtime::change::{Resolved, Spec, resolve};
+use proem_runtime::git::{GitProgram, Repository};
+use serde::{Deserialize, Serialize};
+
+use super::feedback;
+use crate::args::risk::Risk;
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::{Project, now};
+use crate::trust::hash;
+
+/// The most bytes of a file of incidents or coverage.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How many digits of a commit's id are shown.
+const SHOWN_DIGITS: usize = 8;
+
+/// What changes are assessed from, beside their repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Grounds {
+    /// The clock, in seconds since 1970.
+    pub(super) now: i64,
+    /// How far back changes count that were made together.
+    pub(super) window_months: u16,
+    /// Whether only first parents are followed.
+    pub(super) first_parent: bool,
+    /// What is kept of the history between commands.
+    pub(super) caching: Caching,
+    /// Where signals begin.
+    pub(super) thresholds: Thresholds,
+    /// Incidents of the caller's.
+    incidents: Option<Source>,
+    /// Measured coverage.
+    coverage: Option<Source>,
+}
+
+/// Whether the history is kept between commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Caching {
+    /// It is.
+    On,
+    /// It is read whole, and nothing of it is kept.
+    Off,
+}
+
+/// What the caller's own files hold.
+#[derive(Debug)]
+pub(super) struct Corpora {
+    pub(super) incidents: Option<Vec<Incident>>,
+    pub(super) coverage: Option<Coverage>,
+}
+
+impl Grounds {
+    /// What a command assesses from.
+    ///
+    /// # Errors
+    ///
+    /// If a file or the project's thresholds can't be read.
+    pub(super) fn of(args: &Risk, places: &Places, project: &Project) -> Result<(Self, Corpora), Failure> {
+        let evidence = &args.evidence;
+        let (incidents, known) = opened(evidence.incidents.as_deref(), Corpus::read)?;
+        let (coverage, covered) = opened(evidence.coverage.as_deref(), Coverage::read)?;
+        let grounds = Self {
+            now: now(),
+            window_months: evidence.window,
+            first_parent: evidence.first_parent,
+            caching: if args.no_cache { Caching::Off } else { Caching::On },
+            thresholds: feedback::thresholds(places, project)?,
+            incidents,
+            coverage,
+        };
+        Ok((grounds, Corpora { incidents: known, coverage: covered }))
+    }
+
+    /// The caller's files, which must be what they were.
+    ///
+    /// # Errors
+    ///
+    /// In words, if one of them isn't.
+    pub(super) fn corpora(&self) -> Result<Corpora, String> {
+        Ok(Corpora {
+            incidents: again(&self.incidents, Corpus::read)?,
+            coverage: again(&self.coverage, Coverage::read)?,
+        })
+    }
+}
+
+/// A file of the caller's, by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Source {
+    path: String,
+    hash: String,
+}
+
+impl Source {
+    /// Reads a file whole.
+    fn open(path: &Path) -> Result<(Self, Vec<u8>), Failure> {
+        let shown = terminal_str(&path.display().to_string());
+        let failed = |error: std::io::Error| Failure::usage(format!("could not read `{shown}`: {error}"));
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(Failure::usage(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
+        }
+        let path = std::path::absolute(path).map_err(failed)?.to_string_lossy().into_owned();
+        Ok((Self { path, hash: hash(&bytes) }, bytes))
+    }
+}
+
+/// How a file of the caller's is read.
+type Reader<T> = fn(&[u8]) -> Result<T, proem_risk::Error>;
+
+fn opened<T>(path: Option<&Path>, reader: Reader<T>) -> Result<(Option<Source>, Option<T>), Failure> {
+    let Some(path) = path else { return Ok((None, None)) };
+    let (source, bytes) = Source::open(path)?;
+    let shown = terminal_str(&path.display().to_string());
+    let read = reader(&bytes).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+    Ok((Some(source), Some(read)))
+}
+
+fn again<T>(source: &Option<Source>, reader: Reader<T>) -> Result<Option<T>, String> {
+    let Some(source) = source else { return Ok(None) };
+    let (found, bytes) = Source::open(Path::new(&source.path)).map_err(|failure| failure.to_string())?;
+    if found.hash != source.hash {
+        return Err(format!("`{}` was changed since; put it back as it was", terminal_str(&source.path)));
+    }
+    reader(&bytes).map(Some).map_err(|error| format!("`{}`: {error}", terminal_str(&source.path)))
+}
+
+/// One change that a command assessed, with what it was assessed from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Assessed {
+    pub(super) change: Place,
+    /// The newest of all changes of the command, if that is another one: imports are read there.
+    pub(super) newest: Option<Place>,
+    /// The oldest, if that is another one: past commits are those before it.
+    pub(super) oldest: Option<Place>,
+    #[serde(flatten)]
+    pub(super) grounds: Grounds,
+}
+
+/// Where a change is in its repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    kind: Kind,
+    id: Option<String>,
+    base: Option<String>,
+}
+
+impl Place {
+    /// Where a change was found.
+    pub(super) fn of(resolved: &Resolved) -> Self {
+        let digits = |id: Option<ObjectId>| id.map(|id| id.to_string());
+        Self { kind: resolved.kind, id: digits(resolved.id), base: digits(resolved.base) }
+    }
+
+    /// The change in the repository of today; `now` is the clock that it was found by.
+    ///
+    /// # Errors
+    ///
+    /// In words, if it isn't there, or stands on another commit.
+    pub(super) fn find(&self, git: &GitProgram, repository: &Repository, now: i64) -> Result<Resolved, String> {
+        let spec = match (self.kind, &self.id, &self.base) {
+            (Kind::Commit, Some(id), _) => Spec::Rev(id.clone()),
+            (Kind::Range, Some(id), Some(base)) => Spec::Range(base.clone(), id.clone()),
+            (Kind::Staged, ..) => Spec::Staged,
+            (Kind::WorkTree, ..) => Spec::WorkTree,
+            (Kind::Commit | Kind::Range, ..) => {
+                return Err("its record doesn't say which commits it assessed".to_owned());
+            }
+        };
+        let found = resolve(git, repository, &spec, now).map_err(|error| match error {
+            proem_runtime::Error::NoRevision { revision } => {
+                format!("commit {} is not in this repository any more", shown(Some(&revision)))
+            }
+            other => other.to_string(),
+        })?;
+        let today = Self::of(&found);
+        if today != *self {
+            let (before, today) = (shown(self.base.as_deref()), shown(today.base.as_deref()));
+            return Err(format!("what it assessed stood on {before}, and stands on {today} today"));
+        }
+        Ok(found)
+    }
+}
+
+/// A commit by the beginning of its id.
+fn shown(id: Option<&str>) -> String {
+    id.map_or_else(|| "nothing".to_owned(), |id| terminal_str(id.get(..SHOWN_DIGITS).unwrap_or(id)).to_string())
+}

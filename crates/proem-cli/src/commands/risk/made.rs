@@ -1,0 +1,117 @@
+//! What an investigation is made from, so that its record alone makes its requests anew.
+
+use std::collections::BTreeMap;
+
+use proem_agents::risk::investigation::{Limits, Subject};
+use proem_engine::assembly::PromptId;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Model, Provider};
+use proem_store::Store;
+use proem_store::query::{RunDetail, RunState};
+use proem_store::record::RunOutcome;
+use proem_text::json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::grounds::Assessed;
+use crate::commands::run::made::{Basis, Recorded, Texts};
+use crate::failure::Failure;
+use crate::guarding::GuardFiles;
+use crate::trust::hash;
+
+/// Under which key of a run's settings this stands.
+pub(super) const SETTINGS: &str = "investigation";
+
+/// What is said of a run that asked nobody.
+const NOBODY_ASKED: &str = "the repository that it assessed is not kept; assess the change again with `proem risk`";
+/// What is said of a record that lacks what an investigation is made from.
+const NOT_WRITTEN: &str = "it was recorded by a Proem that didn't write down what an investigation is made from; \
+                           assess the change again with `proem risk`";
+
+/// What an investigation was started with, beside its files and inputs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Settings {
+    /// What its requests are made from.
+    #[serde(flatten)]
+    pub(super) basis: Basis,
+    /// The prompt that decides the next step; that of the run puts everything together.
+    pub(super) decision: PromptId,
+    /// How often, how long and for how much it asks.
+    pub(super) limits: Limits,
+    /// What was assessed, and from what.
+    pub(super) assessed: Assessed,
+}
+
+impl Settings {
+    /// These settings as they are recorded.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be written down, which is a bug.
+    pub(super) fn written(&self) -> Result<Json, Failure> {
+        serde_json::to_value(self).map_err(|error| Failure::bug("settings can't be written down", error))
+    }
+}
+
+/// The hash of what an investigation is held to: the rules of the guard, by their hash, and its settings. Its
+/// state is sealed for nothing else.
+pub(super) fn policy(rules: &str, settings: &Json) -> String {
+    let settings = settings.get(SETTINGS).map(json::compact).unwrap_or_default();
+    hash(format!("rules {rules}\nsettings {}\n", hash(settings.as_bytes())).as_bytes())
+}
+
+/// An investigation's beginnings, read back from its record.
+#[derive(Debug)]
+pub(in crate::commands) struct Remade {
+    pub(super) decision: Prompt,
+    pub(super) synthesis: Prompt,
+    /// Why this is not what it was made from, if it isn't.
+    pub(in crate::commands) changed: Option<String>,
+    pub(super) model: Model,
+    pub(super) guard: GuardFiles,
+    pub(super) subject: Subject,
+    pub(super) kept: Settings,
+    /// Files, inputs and settings as they are recorded.
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) inputs: Json,
+    pub(super) settings: Json,
+}
+
+impl Remade {
+    /// The protocol of the model that was asked.
+    pub(in crate::commands) const fn provider(&self) -> Provider {
+        self.model.provider()
+    }
+
+    /// Reads back what an investigation was made from; `key` is the id of the installation's key today.
+    ///
+    /// # Errors
+    ///
+    /// In words, if nobody was asked, or something isn't kept or is not what it was.
+    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
+        if detail.row.state == RunState::Ended(RunOutcome::Assembled) {
+            return Err(NOBODY_ASKED.to_owned());
+        }
+        let written = detail.settings.get(SETTINGS).ok_or(NOT_WRITTEN)?;
+        let kept = Settings::deserialize(written)
+            .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
+        kept.basis.under(key)?;
+        let texts = Texts::read(store, detail).await?;
+        let decision = kept.basis.prompt(&kept.decision, &texts)?;
+        let Recorded { prompt: synthesis, changed } = kept.basis.prompt(&detail.row.prompt, &texts)?;
+        Ok(Self {
+            changed: texts.changed.clone().or(decision.changed).or(changed),
+            decision: decision.prompt,
+            synthesis,
+            model: kept.basis.model(&detail.row, &texts)?,
+            guard: texts.guard(),
+            subject: Subject::deserialize(&texts.inputs)
+                .map_err(|error| format!("its inputs are of another form: {error}"))?,
+            kept,
+            files: texts.files,
+            inputs: texts.inputs,
+            settings: detail.settings.clone(),
+        })
+    }
+}

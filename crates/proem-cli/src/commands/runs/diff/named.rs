@@ -1,0 +1,117 @@
+//! Which requests are compared: a run and its calls, as they are written on the command line.
+
+use proem_store::query::{CallRow, RunDetail};
+
+use super::seen::Call;
+use crate::failure::Failure;
+use crate::ui::cut;
+
+/// The most calls that are listed where one is not there.
+const LISTED: usize = 12;
+
+/// A run, and perhaps one of its calls: `3f2a9c01`, `last:2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named<'n> {
+    pub(super) run: &'n str,
+    pub(super) call: Option<usize>,
+}
+
+impl<'n> Named<'n> {
+    /// # Errors
+    ///
+    /// If what stands behind a colon is no number.
+    pub(super) fn parse(text: &'n str) -> Result<Self, Failure> {
+        let Some((run, call)) = text.rsplit_once(':') else { return Ok(Self { run: text, call: None }) };
+        let wrong = || {
+            let text = cut(text, 40);
+            Failure::usage(format!("`{text}` names no call; write its number behind the run, such as `last:1`"))
+        };
+        let number = call.bytes().all(|byte| byte.is_ascii_digit()).then(|| call.parse().ok()).flatten();
+        Ok(Self { run, call: Some(number.ok_or_else(wrong)?) })
+    }
+}
+
+/// A call of a run by its number, from 0.
+///
+/// # Errors
+///
+/// If it is not there; the message says which are.
+pub(super) fn call(detail: &RunDetail, number: usize) -> Result<Call<'_>, Failure> {
+    let id = detail.row.id.short();
+    if detail.calls.is_empty() {
+        let why = format!("run `{id}` has no request to compare; name one that `proem runs list` shows");
+        return Err(Failure::usage(why));
+    }
+    let row = detail.calls.get(number).ok_or_else(|| {
+        let one = |(number, call): (usize, &CallRow)| format!("{number} ({})", cut(&prompt(call), 40));
+        let mut listed: Vec<String> = detail.calls.iter().enumerate().map(one).take(LISTED).collect();
+        let more = detail.calls.len().saturating_sub(LISTED);
+        if more > 0 {
+            listed.push(format!("and {more} more"));
+        }
+        Failure::usage(format!("run `{id}` has no call {number}; it has {}", listed.join(", ")))
+    })?;
+    Ok(Call { run: detail, number, row })
+}
+
+/// A call with the one that its cache could have been written by: the one before it that was made from the
+/// same prompt and sent, or else the one before it.
+///
+/// # Errors
+///
+/// If there is no such call, or none before it.
+pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(Call<'_>, Call<'_>), Failure> {
+    let second = call(detail, number)?;
+    let Some(before) = number.checked_sub(1) else {
+        let id = detail.row.id.short();
+        return Err(Failure::usage(format!(
+            "call 0 of run `{id}` is its first; name a run to compare it with, such as `proem runs diff last~1 last`"
+        )));
+    };
+    let earlier = || (0..number).rev().filter_map(|number| call(detail, number).ok());
+    let same = earlier().find(|call| call.is_sent() && prompt(call.row) == prompt(second.row));
+    Ok((same.map_or_else(|| call(detail, before), Ok)?, second))
+}
+
+/// Every call of a run but the first, each [`with_the_one_before`].
+///
+/// # Errors
+///
+/// If it has fewer than two.
+pub(super) fn each(detail: &RunDetail) -> Result<Vec<(Call<'_>, Call<'_>)>, Failure> {
+    if detail.calls.len() == 1 {
+        let id = detail.row.id.short();
+        return Err(Failure::usage(format!(
+            "run `{id}` has one call; name a run to compare it with, such as `proem runs diff last~1 last`"
+        )));
+    }
+    // A run without calls has no call 0 either, which says so.
+    call(detail, 0)?;
+    (1..detail.calls.len()).map(|number| with_the_one_before(detail, number)).collect()
+}
+
+/// The prompt that a call was made from, as `agent/name`.
+pub(super) fn prompt(call: &CallRow) -> String {
+    format!("{}/{}", call.prompt.agent, call.prompt.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_stands_behind_its_run() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<(&str, Option<usize>)>) {
+            let found = Named::parse(text).ok().map(|named| (named.run, named.call));
+            assert_eq!(found, expected, "{text:?}");
+        }
+        check("last", Some(("last", None)));
+        check("last~1:2", Some(("last~1", Some(2))));
+        check("3f2a:0", Some(("3f2a", Some(0))));
+        check("3f2a:", None);
+        check("3f2a:+1", None);
+        check("3f2a:x", None);
+        check("3f2a:99999999999999999999999", None);
+    }
+}

@@ -1,0 +1,56 @@
+//! What was found out about requests, for programs.
+
+use proem_store::query::RunDetail;
+use serde_json::{Value as Json, json};
+
+use super::Pair;
+use super::draw::{Row, tools_state};
+use super::seen::Call;
+use crate::failure::Failure;
+use crate::when;
+
+/// Two requests.
+pub(super) fn one(pairs: &[Pair<'_>]) -> Result<Json, Failure> {
+    match pairs {
+        [pair] => object(pair),
+        _ => Err(Failure::bug("could not write JSON", "there are not two requests")),
+    }
+}
+
+/// Each call of a run with the one that its cache could have been written by.
+pub(super) fn whole(run: &RunDetail, pairs: &[Pair<'_>]) -> Result<Json, Failure> {
+    let comparisons: Vec<Json> = pairs.iter().map(object).collect::<Result<_, _>>()?;
+    Ok(json!({ "run": run.row.id.0, "calls": run.calls.len(), "comparisons": comparisons }))
+}
+
+fn object(pair: &Pair<'_>) -> Result<Json, Failure> {
+    let mut json = serde_json::to_value(&pair.compared).map_err(|e| Failure::bug("could not write JSON", e))?;
+    if let Some(fields) = json.as_object_mut() {
+        let texts = pair.texts.as_ref();
+        let texts = texts.map(|texts| json!({ "what": texts.what, "before": texts.before, "after": texts.after }));
+        fields.insert("first".to_owned(), call(&pair.first));
+        fields.insert("second".to_owned(), call(&pair.second));
+        fields.insert("words".to_owned(), json!(pair.words()));
+        fields.insert("tools".to_owned(), json!(tools_state(pair).map(|state| state.as_str())));
+        fields.insert("sections".to_owned(), pair.rows.iter().map(Row::json).collect());
+        fields.insert("texts".to_owned(), json!(texts));
+    }
+    Ok(json)
+}
+
+fn call(call: &Call<'_>) -> Json {
+    let row = call.row;
+    json!({
+        "run": call.run.row.id.0,
+        "call": call.number,
+        "at": when::rfc3339(call.at()),
+        "prompt": super::named::prompt(row),
+        "version": row.prompt.version,
+        "model": row.model,
+        "endpoint": row.endpoint,
+        "sent": call.is_sent(),
+        "stableTokens": row.stable_tokens,
+        "tokensBeforeSections": call.tokens_before(),
+        "usage": call.usage(),
+    })
+}

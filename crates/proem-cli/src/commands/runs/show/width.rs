@@ -1,0 +1,148 @@
+//! Texts in the cells of a terminal.
+//!
+//! A character takes the cells that Unicode Standard Annex 11 gives it: two for CJK and emoji, none for a
+//! combining mark. Whatever joins characters into one, such as a zero width joiner, is escaped by then.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// The marks that one letter may bear without a cell of their own. Source: Unicode Standard Annex 15,
+/// Stream-Safe Text Format, which allows thirty non-starters in a row; no orthography needs as many.
+const MARKS: usize = 30;
+
+/// The cells of a line so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Line {
+    cells: usize,
+    /// The marks since the last letter.
+    marks: usize,
+}
+
+impl Line {
+    /// The line with a character more.
+    fn with(self, c: char) -> Self {
+        match c.width().unwrap_or(0) {
+            0 if self.marks < MARKS => Self { marks: self.marks.saturating_add(1), ..self },
+            0 => Self { cells: self.cells.saturating_add(1), ..self },
+            wide => Self { cells: self.cells.saturating_add(wide), marks: 0 },
+        }
+    }
+}
+
+/// The cells that a text takes on one line.
+pub(super) fn cells(text: &str) -> usize {
+    text.chars().fold(Line::default(), Line::with).cells
+}
+
+/// A text in pieces of at most `width` cells, each of them cut where it is full.
+pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut line = Line::default();
+    for c in text.chars() {
+        line = line.with(c);
+        if line.cells > width {
+            pieces.push(String::new());
+            line = Line::default().with(c);
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(c);
+        }
+    }
+    pieces
+}
+
+/// A text in lines of at most `width` cells, cut between words where that is possible.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(last) = lines.last_mut() else { continue };
+        let gap = usize::from(!last.is_empty());
+        if cells(last).saturating_add(gap).saturating_add(cells(word)) <= width {
+            last.push_str(if gap == 1 { " " } else { "" });
+            last.push_str(word);
+        } else {
+            if last.is_empty() {
+                lines.pop();
+            }
+            lines.extend(folded(word, width));
+        }
+    }
+    lines
+}
+
+/// The beginning of a text, in at most `width` cells; what is cut off is marked.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if cells(text) <= width {
+        return text.to_owned();
+    }
+    let mut pieces = folded(text, width.saturating_sub(1)).into_iter();
+    format!("{}…", pieces.next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use proem_guard::show::terminal_str;
+    use proptest::prelude::*;
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::*;
+
+    /// Text as attackers write it: of every width, with what joins, hides and steers.
+    fn text() -> impl Strategy<Value = String> {
+        let one = prop_oneof![
+            any::<char>(),
+            prop::char::range(' ', '~'),
+            prop::sample::select(
+                "木漢字かな한글👩🏽🚀🇩🇪é\u{301}\u{200d}\u{fe0f}\u{1160}\u{20e3}\u{202e}ﷺ⸻".chars().collect::<Vec<_>>()
+            ),
+        ];
+        prop::collection::vec(one, 0..120).prop_map(|characters| characters.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_it_may_be(text in text(), width in 4_usize..90) {
+            let shown = terminal_str(&text).into_string();
+            for line in folded(&shown, width).iter().chain(&wrapped(&shown, width)).chain([&cut(&shown, width)]) {
+                prop_assert!(line.width() <= width, "{} cells: {line:?}", line.width());
+            }
+        }
+
+        #[test]
+        fn nothing_is_lost_but_what_is_cut_off(text in text(), width in 4_usize..90) {
+            let shown = terminal_str(&text).into_string();
+            prop_assert_eq!(folded(&shown, width).concat(), shown.as_str());
+            let words = |text: &str| text.replace(' ', "");
+            prop_assert_eq!(words(&wrapped(&shown, width).concat()), words(&shown));
+            let short = cut(&shown, width);
+            prop_assert!(short == shown || shown.starts_with(short.trim_end_matches('…')));
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_by_cells() {
+        #[track_caller]
+        fn check(text: &str, width: usize, expected: &[&str]) {
+            assert_eq!(folded(text, width), expected);
+        }
+        check("", 4, &[""]);
+        check("abcdef", 4, &["abcd", "ef"]);
+        check("木木木", 4, &["木木", "木"]);
+        check("a木木", 4, &["a木", "木"]);
+        check("e\u{301}e\u{301}", 1, &["e\u{301}", "e\u{301}"]);
+        let tower = format!("a{}", "\u{301}".repeat(MARKS + 2));
+        assert_eq!((cells(&tower), folded(&tower, 2).len()), (3, 2), "no letter bears a tower");
+        assert_eq!((cut("木木木", 6).as_str(), cut("木木木", 5).as_str()), ("木木木", "木木…"));
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_fit() {
+        #[track_caller]
+        fn check(text: &str, expected: &[&str]) {
+            assert_eq!(wrapped(text, 8), expected);
+        }
+        check("", &[""]);
+        check("one two three", &["one two", "three"]);
+        check("abcdefghijk lm", &["abcdefgh", "ijk lm"]);
+        check("a abcdefghijk", &["a", "abcdefgh", "ijk"]);
+    }
+}
