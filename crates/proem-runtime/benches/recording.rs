@@ -26,9 +26,9 @@ use proem_llm::caller::{Caller, wall_clock};
 use proem_llm::scripted::Reply;
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, drive, go_on};
-use proem_runtime::records::{End, Keeping, Kept, Recording, SealKey};
+use proem_runtime::records::{End, Kept, Recording};
 use proem_store::record::Numbers;
-use scene::{Begun, Given, Scene, actor, id, key, nanos_a_day, server, terms};
+use scene::{Begun, Given, Scene, id, nanos_a_day, server, terms};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -124,21 +124,13 @@ fn main() {
         scene.rules.push_str(&"This stands in every prompt.\n".repeat(known / 29));
         scene.secrets = vec![Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
         let [mut without, mut there, mut with, mut disk] = [(); 4].map(|()| Vec::with_capacity(RUNS));
-        let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
+        let owned = scene.owned();
         runtime.block_on(async {
             let store = scene.store().await;
             for run in 0..RUNS {
                 // Another text each time, as with real tasks: what is known already costs nothing.
                 scene.text = format!("Task {run}. {}", "All of this is read.\n".repeat(new / 21));
-                let kept = Kept {
-                    store: &store,
-                    seal: &seal,
-                    keeping: Keeping::Content,
-                    ledger: &ledger,
-                    secrets: &scene.secrets,
-                    project: &scene.project,
-                    actor: &actor,
-                };
+                let kept = owned.kept(&scene, &store);
                 without.push(bare(Made::new(&scene)).await);
                 let [answer, end] = recorded(Made::new(&scene), &kept, &format!("{run:016x}")).await;
                 there.push(answer);

@@ -24,14 +24,14 @@ use proem_risk::level::Level;
 use proem_risk::metric::{Metric, Name, Signal};
 use proem_risk::path::{Class, Role};
 use proem_runtime::driver::{Bounds, Calls, Onward, Perform, Reached, go_on};
-use proem_runtime::records::{End, Going, Kept, Recording, SealKey, Start, replay, resume};
+use proem_runtime::records::{End, Going, Recording, Start, replay, resume};
 use proem_store::Store;
 use proem_store::record::Numbers;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::scene::{MODEL, Scene, actor, attempts, id, key, server};
+use crate::scene::{MODEL, Scene, attempts, id, key, server};
 
 /// What an investigation is held to.
 struct Bench {
@@ -193,20 +193,12 @@ fn as_kept(investigated: &Investigated) -> Outcome {
 /// One process's part of an investigation, in a store of its own: until its end, or until it is killed.
 async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<&str>) -> Option<Investigated> {
     let store = scene.store().await;
-    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
-    let kept = Kept {
-        store: &store,
-        seal: &seal,
-        keeping: scene.keeping,
-        ledger: &ledger,
-        secrets: &[],
-        project: &scene.project,
-        actor: &actor,
-    };
+    let owned = scene.owned();
+    let kept = owned.kept(scene, &store);
     let (bench, given) = (Bench::new(scene), Given::new());
     let going = if fork.is_some() { Going::Apart } else { Going::On };
     let resumed = match store.run(&id("1")).await {
-        Ok(_) => Some(resume(&store, &seal, &scene.project, (&id("1"), going), "rules").await.unwrap()),
+        Ok(_) => Some(resume(&store, kept.seal, &scene.project, (&id("1"), going), "rules").await.unwrap()),
         Err(_) => None,
     };
     let steps = resumed.as_ref().map_or(0, |resumed| resumed.step);

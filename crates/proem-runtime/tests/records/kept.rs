@@ -5,12 +5,12 @@ use std::path::Path;
 use proem_engine::run::Time;
 use proem_llm::scripted::Reply;
 use proem_llm::secret::{Secret, find};
-use proem_runtime::records::{Keeping, Kept, SealKey, assembled};
+use proem_runtime::records::{Keeping, assembled};
 use proem_store::query::RunState;
 use proem_store::record::{Numbers, Replayable, RunOutcome};
 use tempfile::TempDir;
 
-use crate::scene::{Begun, Given, Scene, actor, id, key, server, text};
+use crate::scene::{Begun, Given, Scene, id, server, text};
 
 /// The bytes of every file in a folder.
 fn everything(folder: &Path) -> Vec<u8> {
@@ -96,16 +96,8 @@ async fn an_assembly_without_a_call_is_kept_too() {
     let server = server([Reply::text("hello")]);
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
-    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
-    let kept = Kept {
-        store: &store,
-        seal: &seal,
-        keeping: scene.keeping,
-        ledger: &ledger,
-        secrets: &[],
-        project: &scene.project,
-        actor: &actor,
-    };
+    let owned = scene.owned();
+    let kept = owned.kept(&scene, &store);
     let given = Given::new(&scene.text);
     let start = given.start(&Begun { id: id("1"), parent: None, steps: 0 });
     let numbers = Numbers { embedding_calls: Some(1), ..Numbers::default() };

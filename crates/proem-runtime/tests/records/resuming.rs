@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::scene::{Begun, Given, Scene, actor, id, key, server};
+use crate::scene::{Begun, Given, Scene, id, key, server};
 
 /// A machine that asks, waits, has something done, and ends; its state is where it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,16 +89,8 @@ async fn part(
     (machine, from, steps): (&mut Small, Onward, u32),
     world: &Counting,
 ) -> Driven<Vec<String>> {
-    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
-    let kept = Kept {
-        store,
-        seal: &seal,
-        keeping: scene.keeping,
-        ledger: &ledger,
-        secrets: &[],
-        project: &scene.project,
-        actor: &actor,
-    };
+    let owned = scene.owned();
+    let kept = owned.kept(scene, store);
     let given = Given::new(&scene.text);
     let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps }));
     let bounds = Bounds { stop: CancellationToken::new(), time: None };
@@ -247,17 +239,9 @@ impl Machine for Curious {
 
 /// Goes on with a run that asks, or with a fork of it, until it ends or `answers` are used up.
 async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usize]) -> Result<Vec<usize>, String> {
-    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
+    let owned = scene.owned();
     let secrets = [proem_llm::secret::Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
-    let kept = Kept {
-        store,
-        seal: &seal,
-        keeping: scene.keeping,
-        ledger: &ledger,
-        secrets: &secrets,
-        project: &scene.project,
-        actor: &actor,
-    };
+    let kept = Kept { secrets: &secrets, ..owned.kept(scene, store) };
     let given = Given::new(&scene.text);
     let way = if fork.is_some() { Going::Apart } else { Going::On };
     let bounds = Bounds { stop: CancellationToken::new(), time: None };
@@ -274,7 +258,7 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
         assert!(matches!(driven.unwrap().reached, Reached::Asked(_)));
         return Err("it asks".to_owned());
     }
-    let resumed = resume(store, &seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
+    let resumed = resume(store, kept.seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
     let answers = serde_json::from_value(resumed.state.machine.clone()).unwrap();
     let begun = Begun { id: id(fork.unwrap_or("1")), parent: fork.map(|_| id("1")), steps: resumed.step };
     let recording = Recording::new(&kept, &given.start(&begun));
@@ -366,16 +350,8 @@ async fn an_answer_is_on_the_disk_before_something_else_is_done() {
     let server = server([Reply::text("hello")]);
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
-    let (seal, ledger, actor) = (SealKey::derived(&key()), scene.ledger(), actor());
-    let kept = Kept {
-        store: &store,
-        seal: &seal,
-        keeping: scene.keeping,
-        ledger: &ledger,
-        secrets: &[],
-        project: &scene.project,
-        actor: &actor,
-    };
+    let owned = scene.owned();
+    let kept = owned.kept(&scene, &store);
     let given = Given::new(&scene.text);
     let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
     let (caller, directory) = (scene.caller(), scene.directory());

@@ -153,6 +153,11 @@ impl Scene {
         Ledger { caps: self.caps.clone(), priced: self.priced }
     }
 
+    /// What its recordings refer to.
+    pub(crate) fn owned(&self) -> Owned {
+        Owned { seal: SealKey::derived(&key()), ledger: self.ledger(), actor: actor() }
+    }
+
     /// Runs a prompt from its start, under that id.
     pub(crate) async fn run(&self, store: &Store, run: &str) -> Ran {
         self.run_until(store, run, &CancellationToken::new()).await
@@ -187,16 +192,8 @@ impl Scene {
         (machine, from): (&mut Exchange<'_>, Onward),
         stop: &CancellationToken,
     ) -> Ran {
-        let (seal, ledger, actor) = (SealKey::derived(&key()), self.ledger(), actor());
-        let kept = Kept {
-            store,
-            seal: &seal,
-            keeping: self.keeping,
-            ledger: &ledger,
-            secrets: &self.secrets,
-            project: &self.project,
-            actor: &actor,
-        };
+        let owned = self.owned();
+        let kept = owned.kept(self, store);
         let given = Given::new(&self.text);
         let recording = Recording::new(&kept, &given.start(begun));
         let (caller, directory) = (self.caller(), self.directory());
@@ -216,6 +213,28 @@ impl Scene {
         };
         recording.finish(end).await;
         Ran { outcome, unrecorded: recording.unrecorded(), trouble: recording.trouble() }
+    }
+}
+
+/// What recordings refer to.
+pub(crate) struct Owned {
+    seal: SealKey,
+    ledger: Ledger,
+    actor: Actor,
+}
+
+impl Owned {
+    /// What all runs of a scene have in common.
+    pub(crate) fn kept<'k>(&'k self, scene: &'k Scene, store: &'k Store) -> Kept<'k> {
+        Kept {
+            store,
+            seal: &self.seal,
+            keeping: scene.keeping,
+            ledger: &self.ledger,
+            secrets: &scene.secrets,
+            project: &scene.project,
+            actor: &self.actor,
+        }
     }
 }
 
