@@ -7,8 +7,7 @@ use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Pair;
-use super::named::prompt;
-use super::seen::Call;
+use super::seen::{Call, prompt};
 use super::texts::Texts;
 use crate::commands::trust::review::difference;
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};

@@ -2,7 +2,7 @@
 
 use proem_store::query::{CallRow, RunDetail};
 
-use super::seen::Call;
+use super::seen::{Call, prompt};
 use crate::failure::Failure;
 use crate::ui::cut;
 
@@ -88,11 +88,6 @@ pub(super) fn each(detail: &RunDetail) -> Result<Vec<(Call<'_>, Call<'_>)>, Fail
     // A run without calls has no call 0 either, which says so.
     call(detail, 0)?;
     (1..detail.calls.len()).map(|number| with_the_one_before(detail, number)).collect()
-}
-
-/// The prompt that a call was made from, as `agent/name`.
-pub(super) fn prompt(call: &CallRow) -> String {
-    format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
 #[cfg(test)]

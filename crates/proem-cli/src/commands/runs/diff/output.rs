@@ -44,7 +44,7 @@ fn call(call: &Call<'_>) -> Json {
         "run": call.run.row.id.0,
         "call": call.number,
         "at": when::rfc3339(call.at()),
-        "prompt": super::named::prompt(row),
+        "prompt": super::seen::prompt(row),
         "version": row.prompt.version,
         "model": row.model,
         "endpoint": row.endpoint,

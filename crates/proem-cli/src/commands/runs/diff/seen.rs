@@ -9,8 +9,6 @@ use proem_store::record::SectionRow;
 use proem_text::json;
 use serde_json::Value as Json;
 
-use super::named;
-
 /// What of a body stands before all sections, in either protocol.
 pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config"];
 
@@ -21,6 +19,11 @@ pub(super) struct Call<'d> {
     /// Its place among the run's calls, from 0.
     pub(super) number: usize,
     pub(super) row: &'d CallRow,
+}
+
+/// The prompt that a call was made from, as `agent/name`.
+pub(super) fn prompt(call: &CallRow) -> String {
+    format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
 /// What [`Seen`] borrows of a call.
@@ -66,7 +69,7 @@ impl<'d> Call<'d> {
             stable: index < stable,
         };
         let sections = sections.iter().enumerate().map(part).collect();
-        Parts { sections, prompt: named::prompt(self.row), tools: self.tools() }
+        Parts { sections, prompt: prompt(self.row), tools: self.tools() }
     }
 
     /// What stands before them, as it was sent, where long texts are hashes; `None` where it is not kept.

@@ -5,8 +5,7 @@ use proem_store::Store;
 use proem_text::json;
 use serde_json::{Map, Value as Json};
 
-use super::named::prompt;
-use super::seen::{BEFORE, Call};
+use super::seen::{BEFORE, Call, prompt};
 use crate::commands::runs::show::exact;
 use crate::failure::Failure;
 
