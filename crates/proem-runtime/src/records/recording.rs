@@ -152,6 +152,7 @@ impl<'k> Recording<'k> {
     /// A recording of a run; nothing is written yet.
     #[must_use]
     pub fn new(kept: &'k Kept<'k>, start: &Start<'_>) -> Self {
+        kept.store.soon();
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
         let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
         let begins = Some(Box::new(rows::run(kept, start, &cleaner)));

@@ -13,8 +13,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long it is watched before it sleeps: some statements, and the sync of a fast disk.
-pub(super) const WATCHED: Duration = Duration::from_micros(500);
+/// How long it is watched before it sleeps: a transaction with the sync of a fast disk.
+pub(super) const WATCHED: Duration = Duration::from_micros(1_500);
 
 /// How many looks there are between two looks at the clock, after which others get the processor.
 const LOOKS: u32 = 64;

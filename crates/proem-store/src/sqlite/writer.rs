@@ -191,6 +191,7 @@ async fn live(
         if matches!(first.job, Job::Soon) {
             if queue.is_empty() && busy.elapsed() > attentive::WATCHED {
                 writing.wake().await;
+                busy = Instant::now();
             }
             next = queue.recv().await;
             continue;
