@@ -20,8 +20,20 @@ const FULL: &str = "mount -t tmpfs -o \"size=$SIZE\" tmpfs \"$STATE\" || exit 99
 read -r line && cat /dev/zero >\"$STATE/full\" 2>/dev/null
 wait $!";
 
-/// A command in a name space where it may mount; `None` where that is not allowed.
+/// Runs the binary with the same state on a disk that is full already.
+const FULL_ALREADY: &str =
+    "cp -r \"$STATE\" \"$STATE.copy\" && mount -t tmpfs -o \"size=$SIZE\" tmpfs \"$STATE\" || exit 99
+cp -r \"$STATE.copy/.\" \"$STATE\" || exit 98
+cat /dev/zero >\"$STATE/full\" 2>/dev/null
+\"$PROEM\" \"$@\" </dev/null";
+
+/// A run in a name space where it may mount; `None` where that is not allowed.
 fn on_disk(fixture: &Fixture, size: &str) -> Option<Command> {
+    with_disk(fixture, size, (FULL, &TRIAGE))
+}
+
+/// A command in such a name space, which a script starts.
+fn with_disk(fixture: &Fixture, size: &str, (script, args): (&str, &[&str])) -> Option<Command> {
     let state = fixture.base.join("state");
     std::fs::create_dir_all(&state).unwrap();
     let command = || {
@@ -32,7 +44,7 @@ fn on_disk(fixture: &Fixture, size: &str) -> Option<Command> {
     let try_it = command().arg("mount -t tmpfs -o \"size=$SIZE\" tmpfs \"$STATE\"").output();
     try_it.ok().filter(|output| output.status.success())?;
     let mut command = command();
-    command.args([FULL, "sh"]).args(TRIAGE).env("PROEM", env!("CARGO_BIN_EXE_proem"));
+    command.args([script, "sh"]).args(args).env("PROEM", env!("CARGO_BIN_EXE_proem"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Some(command)
 }
@@ -90,6 +102,20 @@ fn a_disk_that_is_full_after_the_call() {
         assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
         assert!(said.contains("error: ") && said.contains("could not be recorded") && said.contains("full"), "{said}");
     }
+}
+
+#[test]
+fn a_disk_that_is_full_for_those_who_read() {
+    let server = start(vec![low()]);
+    let fixture = configured(&server, "");
+    triage(&fixture, &[]).json();
+    let Some(mut command) = with_disk(&fixture, "700k", (FULL_ALREADY, &["runs", "list"])) else {
+        eprintln!("SKIPPED: no disk can be mounted here, so a full one is not tested");
+        return;
+    };
+    let (code, listed, said) = ended(command.spawn().unwrap());
+    assert_eq!((code, listed.as_str()), (Some(3), ""), "{said}");
+    assert!(said.contains("can't be written: ") && said.contains("the disk may be full"), "{said}");
 }
 
 /// Starts the binary while somebody else writes, and says how it ended.
