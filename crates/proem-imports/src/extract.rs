@@ -7,6 +7,7 @@
 //! Calls are counted by the name they are made through: `module.f()`, `f()`, `Type::new()`. A call
 //! of a method through a value names no import and is not counted; neither is one inside a macro.
 
+mod c;
 mod facts;
 mod go;
 mod java;
@@ -70,7 +71,7 @@ trait Visitor {
     fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next;
 }
 
-/// How many nodes are walked between two looks at the caller's wish to give up.
+/// How many nodes or lines are walked between two looks at the caller's wish to give up.
 const NODES: u32 = 1024;
 
 /// Reads `source`; `give_up` is asked now and then, and ends the work by answering true.
@@ -90,23 +91,28 @@ pub fn extract(
         return Err(Unread::TooLarge);
     }
     let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-    let tree = parse(language, source, give_up)?;
     let mut facts = Facts::new(language, source, limits);
-    facts.errors = tree.root_node().has_error();
     let mut visitor: Box<dyn Visitor> = match language {
+        Language::C | Language::Cpp => {
+            c::read(source, &mut facts, give_up)?;
+            return Ok(facts.finish());
+        }
         Language::Go => Box::new(go::Go),
         Language::Java => Box::new(java::Java::default()),
         Language::JavaScript | Language::Tsx | Language::TypeScript => Box::new(javascript::JavaScript::default()),
         Language::Python => Box::new(python::Python::default()),
         Language::Rust => Box::new(rust::Rust::default()),
     };
+    let tree = parse(language, source, give_up)?;
+    facts.errors = tree.root_node().has_error();
     walk(&tree, visitor.as_mut(), &mut facts, give_up)?;
     Ok(facts.finish())
 }
 
 fn parse(language: Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, Unread> {
     let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).map_err(|_| Unread::NoParser)?;
+    let grammar = language.grammar().ok_or(Unread::NoParser)?;
+    parser.set_language(&grammar).map_err(|_| Unread::NoParser)?;
     let mut progress = |_: &ParseState| if give_up() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut input = |offset: usize, _| source.get(offset..).unwrap_or_default();

@@ -28,7 +28,7 @@ pub struct Extracted {
 /// One import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
-    /// What is imported, as the language writes it: `..pkg.mod`, `./widget`, `crate::a::B`, `example.com/m/p`.
+    /// What is imported, as the language writes it: `..pkg.mod`, `./widget`, `crate::a::B`, `example.com/m/p`, `<a/b.h>`.
     pub path: String,
     /// How it is imported.
     pub kind: ImportKind,

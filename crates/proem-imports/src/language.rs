@@ -1,10 +1,14 @@
-//! The languages that have a parser here.
+//! The languages whose sources are read here.
 
 use core::fmt;
 
 /// A language whose imports can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Language {
+    /// C, and headers that C and C++ share.
+    C,
+    /// C++.
+    Cpp,
     /// Go.
     Go,
     /// Java.
@@ -23,17 +27,30 @@ pub enum Language {
 
 impl Language {
     /// All of them, in the order of their codes.
-    pub const ALL: [Self; 7] =
-        [Self::Go, Self::Java, Self::JavaScript, Self::Python, Self::Rust, Self::Tsx, Self::TypeScript];
+    pub const ALL: [Self; 9] = [
+        Self::Go,
+        Self::Java,
+        Self::JavaScript,
+        Self::Python,
+        Self::Rust,
+        Self::Tsx,
+        Self::TypeScript,
+        Self::C,
+        Self::Cpp,
+    ];
 
     /// The language of a file, by the ending of its name; `None` if there is no parser for it.
     ///
-    /// Letters are compared exactly: `Main.JAVA` is no file that a Java compiler takes.
+    /// Letters are compared exactly: `Main.JAVA` is no file that a Java compiler takes, and `.C` is C++ to those
+    /// that know it.
     #[must_use]
     pub fn of_path(path: &[u8]) -> Option<Self> {
         let name = path.rsplit(|&byte| byte == b'/').next()?;
         let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
         match name.get(dot..)? {
+            b".c" | b".h" => Some(Self::C),
+            b".cc" | b".cpp" | b".cxx" | b".c++" | b".hh" | b".hpp" | b".hxx" | b".h++" | b".inl" | b".ipp"
+            | b".tpp" | b".C" | b".H" | b".CPP" | b".HPP" => Some(Self::Cpp),
             b".go" => Some(Self::Go),
             b".java" => Some(Self::Java),
             b".js" | b".jsx" | b".mjs" | b".cjs" => Some(Self::JavaScript),
@@ -49,6 +66,8 @@ impl Language {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::C => "C",
+            Self::Cpp => "C++",
             Self::Go => "Go",
             Self::Java => "Java",
             Self::JavaScript => "JavaScript",
@@ -77,6 +96,8 @@ impl Language {
             Self::Rust => 4,
             Self::Tsx => 5,
             Self::TypeScript => 6,
+            Self::C => 7,
+            Self::Cpp => 8,
         }
     }
 
@@ -84,8 +105,10 @@ impl Language {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    pub(crate) fn grammar(self) -> tree_sitter::Language {
-        match self {
+    /// Its grammar; `None` for those of which only the preprocessor's directives are read.
+    pub(crate) fn grammar(self) -> Option<tree_sitter::Language> {
+        let grammar = match self {
+            Self::C | Self::Cpp => return None,
             Self::Go => tree_sitter_go::LANGUAGE,
             Self::Java => tree_sitter_java::LANGUAGE,
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
@@ -93,8 +116,8 @@ impl Language {
             Self::Rust => tree_sitter_rust::LANGUAGE,
             Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
             Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-        }
-        .into()
+        };
+        Some(grammar.into())
     }
 }
 
@@ -118,6 +141,10 @@ mod tests {
             ("x/y.mjs", Some(Language::JavaScript)),
             ("lib.rs", Some(Language::Rust)),
             ("a_test.go", Some(Language::Go)),
+            ("a/b.c", Some(Language::C)),
+            ("b.h", Some(Language::C)),
+            ("b.h++", Some(Language::Cpp)),
+            ("b.C", Some(Language::Cpp)),
             ("A.java", Some(Language::Java)),
             ("A.JAVA", None),
             (".py", None),
@@ -134,6 +161,6 @@ mod tests {
         for language in Language::ALL {
             assert_eq!(Language::of_code(language.code()), Some(language));
         }
-        assert_eq!(Language::of_code(7), None);
+        assert_eq!(Language::of_code(9), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Import and call edges of source files, by tree-sitter.
+//! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
 //! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`Extracted`]).
 //! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of

@@ -8,6 +8,7 @@
 //! to that file and to the one that defines the name: both can break the importer.
 
 mod barrel;
+mod c;
 mod go;
 mod index;
 mod java;
@@ -90,6 +91,7 @@ pub struct Resolution {
 pub fn resolve(files: &[File<'_>], manifests: &Manifests) -> Resolution {
     let index = Index::new(files);
     let languages = Languages {
+        c: c::Headers::new(&index),
         go: go::Packages::new(&index, manifests),
         java: java::Packages::new(&index),
         javascript: javascript::Modules::new(&index, manifests),
@@ -119,6 +121,7 @@ pub fn resolve(files: &[File<'_>], manifests: &Manifests) -> Resolution {
 /// What is known of each language's modules.
 #[derive(Debug)]
 struct Languages<'a> {
+    c: c::Headers<'a>,
     go: go::Packages<'a>,
     java: java::Packages<'a>,
     javascript: javascript::Modules<'a>,
@@ -157,6 +160,7 @@ impl Languages<'_> {
     /// Where one binding of an import leads, seen from the file with `facts`.
     fn step(&self, from: u32, facts: &Extracted, import: &Import, binding: Option<&Binding>) -> Step {
         match facts.language {
+            Language::C | Language::Cpp => self.c.step(from, import),
             Language::Go => self.go.step(from, import),
             Language::Java => self.java.step(facts, import, binding),
             Language::JavaScript | Language::Tsx | Language::TypeScript => self.javascript.step(from, import, binding),

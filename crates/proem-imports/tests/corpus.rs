@@ -6,7 +6,8 @@
 use proem_imports::resolve::File;
 use proem_imports::{Extracted, Language, Limits, Manifests, extract, resolve};
 
-const NAMES: [&[u8]; 7] = [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts"];
+const NAMES: [&[u8]; 9] =
+    [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts", b"p/a.c", b"p/a.cpp"];
 const MANIFESTS: [&[u8]; 4] = [b"Cargo.toml", b"go.mod", b"p/package.json", b"tsconfig.json"];
 
 #[test]
@@ -19,7 +20,7 @@ fn every_input_is_read() {
         check(choice, source);
         read += 1;
     }
-    assert!(read >= 5, "{read} inputs in {folder}");
+    assert!(read >= 7, "{read} inputs in {folder}");
 }
 
 fn check(choice: u8, source: &[u8]) {

@@ -1,5 +1,7 @@
 //! How long it takes to read a history, beside plain `git log --raw -z -M100%` in the same run: cold, warm,
-//! and warm with new commits; and the most memory that this process ever held.
+//! and warm with new commits; how long one change and the newest hundred take to be assessed, each with the files
+//! and the past that it stands on, with everything kept that an earlier command read; and the most memory that
+//! this process ever held.
 //!
 //! `cargo bench -p proem-runtime --bench history`
 //!
@@ -13,10 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use proem_risk::assess::Depth;
 use proem_risk::history::ObjectId;
+use proem_risk::level::Thresholds;
 use proem_runtime::Environment;
-use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::change::{Batch, ChangeLimits, Spec, change, commits_since, resolve};
+use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, Read, history};
+use proem_runtime::risk::{Assessor, AssessorOptions};
 use tempfile::TempDir;
 
 /// How often each is measured; the least time counts, as the others had more company.
@@ -106,6 +112,30 @@ fn peak() -> String {
     line.map_or_else(|| "unknown here".to_owned(), |line| line.trim().to_owned())
 }
 
+/// Assesses the newest `most` commits, one after the other; how many there were.
+fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, usize), cache: &Path) -> usize {
+    let listing = commits_since(program, repository, &Batch::Since(0), most).unwrap();
+    let find = |id: &ObjectId| resolve(program, repository, &Spec::Rev(id.to_string()), now).unwrap();
+    let changes: Vec<_> = listing.commits.iter().map(find).collect();
+    let options = AssessorOptions {
+        changes: changes.clone(),
+        first_parent: false,
+        window_days: 365,
+        now,
+        cache: Some(cache.to_path_buf()),
+        thresholds: Thresholds::shipped().unwrap(),
+        incidents: None,
+        coverage: None,
+    };
+    let assessor = Assessor::open(program, repository, options, &|_| ()).unwrap();
+    for resolved in &changes {
+        let change = change(program, repository, resolved, assessor.rules(), &ChangeLimits::default()).unwrap();
+        assessor.look(&change).unwrap().assess(Depth::TierTwo).unwrap();
+    }
+    let _ = assessor.keep();
+    changes.len()
+}
+
 fn main() {
     let commits = std::env::var("PROEM_BENCH_COMMITS").ok().and_then(|count| count.parse().ok()).unwrap_or(22_000);
     let given = std::env::var_os("PROEM_BENCH_REPO").map(PathBuf::from);
@@ -140,11 +170,17 @@ fn main() {
     read(head, Some(cache.path()));
     let (warm, again) = least(|| read(head, Some(cache.path())));
     assert_eq!((again.new, again.history.commits().len()), (0, count));
+    let assess = |most| assessed(&program, &repository, (now, most), cache.path());
+    assess(100);
+    let (one, _) = least(|| assess(1));
+    let (many, assessed) = least(|| assess(100));
     let ratio = cold.as_secs_f64() / plain.as_secs_f64();
     println!("{count} commits");
     println!("git log --raw -z -M100%   {:>7} ms", plain.as_millis());
     println!("cold                      {:>7} ms  ({ratio:.2} times git's)", cold.as_millis());
     println!("warm                      {:>7} ms", warm.as_millis());
     println!("warm with new commits     {:>7} ms", next.as_millis());
+    println!("one change                {:>7} ms", one.as_millis());
+    println!("{assessed:>3} changes               {:>7} ms", many.as_millis());
     println!("peak memory of this process  {}", peak());
 }

@@ -15,10 +15,11 @@ mod comparison;
 mod drawn;
 mod identifiers;
 mod listing;
+mod moved;
 mod resolve;
 mod work_tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
@@ -96,9 +97,14 @@ pub fn change(
     }
     let attributes = attributes_of(&session, resolved.base.as_ref())?;
     let mut comparison = Comparison::of(resolved, ids);
-    let (found, blobs) = comparison.find(&session)?;
+    let (mut found, blobs) = comparison.find(&session)?;
+    let mut untracked = Vec::new();
+    if resolved.kind == Kind::WorkTree {
+        untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
+        moved::pair(&session, &mut found, &mut untracked);
+    }
+    let names = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut found);
     let Found { entries, mut lines, mut gaps } = found;
-    let names = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut gaps);
     let before = blobs.count_lines(&session, entries.iter().filter_map(Entry::counted_before));
     let before = before.unwrap_or_else(|error| {
         gaps.push(format!("lines before the change: {error}"));
@@ -109,11 +115,8 @@ pub fn change(
         let counted = lines.remove(entry.path.as_bytes()).flatten();
         files.push(file(entry, counted, &before, |path| classify(path, &attributes, rules)));
     }
-    if resolved.kind == Kind::WorkTree {
-        work_tree::untracked(&session, repository, limits.untracked, (&mut files, &mut gaps), &|path| {
-            classify(path, &attributes, rules)
-        })?;
-    }
+    gaps.extend(work_tree::uncounted(&untracked));
+    files.extend(untracked.into_iter().map(|file| file.added(|path| classify(path, &attributes, rules))));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let (author, subject) = who_and_what(&session, resolved)?;
     Ok(Change {
@@ -136,8 +139,7 @@ fn id_length(session: &Session<'_>, resolved: &Resolved) -> Result<IdLength, Err
     if let Some(id) = resolved.id.or(resolved.base) {
         return Ok(IdLength::of(&id));
     }
-    let answer = session.ask_whole(&["rev-parse", "--show-object-format"], &[0])?;
-    Ok(if answer.stdout.starts_with(b"sha256") { IdLength::Long } else { IdLength::Short })
+    session.id_length()
 }
 
 /// What the base of a change says of generated, vendored and other files.
@@ -146,8 +148,17 @@ fn id_length(session: &Session<'_>, resolved: &Resolved) -> Result<IdLength, Err
 ///
 /// What keeps git from listing the files of the base.
 pub fn attributes(git: &GitProgram, repository: &Repository, resolved: &Resolved) -> Result<Attributes, Error> {
+    attributes_at(git, repository, resolved.base.as_ref())
+}
+
+/// What a commit says of generated, vendored and other files; nothing without one.
+pub(crate) fn attributes_at(
+    git: &GitProgram,
+    repository: &Repository,
+    base: Option<&ObjectId>,
+) -> Result<Attributes, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
-    attributes_of(&session, resolved.base.as_ref())
+    attributes_of(&session, base)
 }
 
 fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<Attributes, Error> {
@@ -210,14 +221,17 @@ fn names(
     comparison: &Comparison,
     (attributes, rules, limits): (&Attributes, &Rules, &ChangeLimits),
     blobs: &Blobs,
-    gaps: &mut Vec<String>,
+    found: &mut Found,
 ) -> Vec<String> {
+    let Found { entries, gaps, .. } = found;
     if blobs.any_missing() {
         gaps.push("names in changed lines: some contents are not in this clone".to_owned());
         return Vec::new();
     }
+    // To git a file that was moved behind its back is gone.
+    let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
     let mut names = identifiers::Names::new(limits.patch, limits.identifiers, |path: &RepoPath| {
-        identifiers::is_written(&classify(path, attributes, rules))
+        !moved.contains(path) && identifiers::is_written(&classify(path, attributes, rules))
     });
     match comparison.patch(session, &mut names) {
         Ok(()) => {}

@@ -183,6 +183,15 @@ pub enum Error {
         /// The repository.
         git_dir: PathBuf,
     },
+    /// An index of which nothing can be committed.
+    #[error(
+        "{}, so nothing of the index can be committed; resolve and `git add` what is, or use `--worktree`",
+        in_conflict(*.paths)
+    )]
+    InConflict {
+        /// How many paths are in conflict.
+        paths: usize,
+    },
     /// The shipped score is damaged.
     #[error("the shipped score can't be read: {0}")]
     Score(proem_risk::score::Error),
@@ -222,6 +231,10 @@ fn for_shell(path: &Path) -> String {
     let shown = shown(path);
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:".contains(c);
     if !shown.is_empty() && shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
+}
+
+fn in_conflict(paths: usize) -> String {
+    if paths == 1 { "1 path is in conflict".to_owned() } else { format!("{paths} paths are in conflict") }
 }
 
 fn ending(code: Option<i32>) -> String {

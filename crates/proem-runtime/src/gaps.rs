@@ -51,6 +51,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::GitAnswer { .. }
         | Error::Random(_)
         | Error::NoCommits
+        | Error::InConflict { .. }
         | Error::Seal => (error.to_string(), None),
         Error::Assessment(_) | Error::Score(_) | Error::History(_) => {
             ("the history can't be assessed".to_owned(), None)

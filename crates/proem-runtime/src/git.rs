@@ -164,6 +164,16 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// How long the ids of this repository are.
+    pub(crate) fn id_length(&self) -> Result<IdLength, Error> {
+        let answer = self.ask_whole(&["rev-parse", "--show-object-format"], &[0])?;
+        match answer.stdout.trim_ascii() {
+            b"sha1" => Ok(IdLength::Short),
+            b"sha256" => Ok(IdLength::Long),
+            _ => Err(Error::GitAnswer { command: "rev-parse" }),
+        }
+    }
+
     /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
     pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
         let name = args.first().copied().unwrap_or_default();

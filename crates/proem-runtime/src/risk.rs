@@ -1,32 +1,33 @@
 //! How risky changes of a repository are: git and files in, assessments out.
 //!
-//! An [`Assessor`] reads the history, the files and the past commits that changes are compared with,
-//! once for all changes of a command; [`Assessor::look`] puts one change before them. What an
-//! investigation asks for is measured by [`Measures`], beside the calls of models.
+//! An [`Assessor`] reads the history once for all changes of a command; [`Assessor::look`] puts one change
+//! before its own past, its own files and its own sample of past commits. What an investigation asks for is measured by [`Measures`], beside the calls of models.
 //!
 //! Nothing of the repository runs, and none of its files configures how it is judged: rules, thresholds
 //! and the model are the caller's, attributes and the mailmap come from the base of a change.
 
+mod ground;
 mod measures;
 mod opening;
 
 pub use self::measures::Measures;
 pub use self::opening::{AssessorOptions, Progress};
 
+use std::sync::Arc;
+
 use proem_agents::risk::investigation::Neighbours;
 use proem_risk::assess::{Assessment, Depth, assess};
 use proem_risk::change::Change;
-use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, LeftOut, Past};
 use proem_risk::incident::{Corpus, Incident, MOST_INCIDENTS};
 use proem_risk::level::Thresholds;
 use proem_risk::metric::{Metric, Name};
 use proem_risk::metrics::{Facts, measure};
 use proem_risk::path::Rules;
-use proem_risk::sample::Sample;
 use proem_risk::score::Model;
-use proem_risk::tree::Tree;
 
+use self::ground::{Ground, Grounds, Stand};
+use self::opening::past_of;
 use crate::Error;
 
 /// The most fixes and reverts of a history that serve as incidents.
@@ -38,15 +39,13 @@ const NEIGHBOURS: usize = 10;
 #[derive(Debug)]
 pub struct Assessor {
     history: History,
-    tree: Option<Tree>,
-    sample: Sample,
+    grounds: Grounds,
     rules: Rules,
     model: Model,
     thresholds: Thresholds,
     window_days: u32,
     /// Incidents of the caller's; without them the past's own fixes and reverts count.
     incidents: Option<Vec<Incident>>,
-    coverage: Option<Coverage>,
     about: About,
 }
 
@@ -59,12 +58,6 @@ pub struct About {
     pub cached: u64,
     /// What is missing of the history.
     pub missing: proem_risk::history::Missing,
-    /// How many past commits changes are compared with.
-    pub sampled: usize,
-    /// How many they were drawn from.
-    pub sampled_of: u32,
-    /// How many files of the tree were read.
-    pub files: usize,
     /// What the caller should know, in our words.
     pub notes: Vec<String>,
 }
@@ -75,6 +68,7 @@ pub struct Look<'a> {
     assessor: &'a Assessor,
     change: &'a Change,
     past: Past<'a>,
+    ground: Arc<Ground>,
     incidents: Corpus,
 }
 
@@ -91,16 +85,29 @@ impl Assessor {
         &self.about
     }
 
-    /// Puts a change before what happened up to its base.
-    #[must_use]
-    pub fn look<'a>(&'a self, change: &'a Change) -> Look<'a> {
-        let base = change.base.as_ref().and_then(|base| self.history.find(base));
-        let past = base.map_or_else(|| self.history.nothing(), |base| self.history.past(base));
+    /// Puts a change, one of those that it was opened for, before what happened up to its base.
+    ///
+    /// # Errors
+    ///
+    /// What keeps git from telling the attributes of the base.
+    pub fn look<'a>(&'a self, change: &'a Change) -> Result<Look<'a>, Error> {
+        let past = past_of(&self.history, change.base.as_ref());
         let incidents = match &self.incidents {
             Some(incidents) => Corpus::new(incidents.clone()),
             None => Corpus::new(Corpus::of_past(&past, INCIDENTS)),
         };
-        Look { assessor: self, change, past, incidents }
+        let ground = self.grounds.of(&Stand::from(change), (&past, &self.rules), &|_, _| ())?;
+        Ok(Look { assessor: self, change, past, ground, incidents })
+    }
+
+    fn ground(&self, stand: &Stand, told: &dyn Fn(usize, usize)) -> Result<Arc<Ground>, Error> {
+        self.grounds.of(stand, (&past_of(&self.history, stand.base.as_ref()), &self.rules), told)
+    }
+
+    /// Keeps what was read of the changes' files for the next time; why that was not possible, in our words.
+    #[must_use]
+    pub fn keep(&self) -> Option<String> {
+        self.grounds.structures.keep()
     }
 }
 
@@ -117,6 +124,12 @@ impl Look<'_> {
         self.past.left_out()
     }
 
+    /// How many past commits it is compared with, and how many they were drawn from.
+    #[must_use]
+    pub fn sampled(&self) -> (usize, u32) {
+        (self.ground.sample.commits.len(), self.ground.sample.of)
+    }
+
     /// Assesses it.
     ///
     /// # Errors
@@ -124,7 +137,7 @@ impl Look<'_> {
     /// [`Error::Assessment`] if the score's model refuses the change's features.
     pub fn assess(&self, depth: Depth) -> Result<Assessment, Error> {
         let mut assessment = assess(&self.facts(), &self.assessor.model, depth).map_err(Error::Assessment)?;
-        assessment.gaps.extend(self.assessor.about.notes.iter().cloned());
+        assessment.gaps.extend(self.assessor.about.notes.iter().chain(&self.ground.notes).cloned());
         let cut = self.incidents.cut();
         if cut.incidents > 0 {
             assessment
@@ -143,7 +156,7 @@ impl Look<'_> {
     /// The files within two imports of a file of the change; `None` if they are not known.
     #[must_use]
     pub fn neighbours(&self, file: u32) -> Option<Neighbours> {
-        let tree = self.assessor.tree.as_ref()?;
+        let tree = self.ground.tree.as_ref()?;
         let path = &self.change.files.get(usize::try_from(file).ok()?)?.path;
         let found = tree.graph.neighbours(tree.find(path)?, 2, NEIGHBOURS);
         let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
@@ -159,10 +172,10 @@ impl Look<'_> {
         Facts {
             change: self.change,
             past: &self.past,
-            tree: self.assessor.tree.as_ref(),
-            coverage: self.assessor.coverage.as_ref(),
+            tree: self.ground.tree.as_ref(),
+            coverage: self.ground.coverage.as_ref(),
             incidents: &self.incidents,
-            sample: &self.assessor.sample,
+            sample: &self.ground.sample,
             thresholds: &self.assessor.thresholds,
             window_days: self.assessor.window_days,
         }

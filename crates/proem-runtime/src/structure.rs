@@ -16,6 +16,7 @@ mod reading;
 use std::{
     collections::BTreeMap,
     path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -38,6 +39,8 @@ use crate::{
 pub enum At<'a> {
     /// Those of a commit, given by anything that git takes for one.
     Commit(&'a str),
+    /// Those of the index: what would be committed.
+    Index,
     /// Those of the work tree: tracked ones as they are, and untracked ones that aren't ignored.
     WorkTree,
 }
@@ -150,10 +153,7 @@ impl Unread {
 ///
 /// # Errors
 ///
-/// [`Error::GitFailed`] if git doesn't know the commit or ends with an error, [`Error::TimedOut`] if it
-/// doesn't list the files in time, [`Error::TooMuchOutput`] if they are too many to list,
-/// [`Error::GitAnswer`] or [`Error::Io`]. Time running out while sources are read is no error: the
-/// rest is [`Unread::NotReached`].
+/// What [`StructureReader::read`] reports.
 pub fn structure(
     git: &GitProgram,
     repository: &Repository,
@@ -161,29 +161,74 @@ pub fn structure(
     (cache, limits): (Option<&Path>, &StructureLimits),
     progress: &dyn Fn(usize, usize),
 ) -> Result<Structure, Error> {
-    let (root, folder) = match &repository.place {
-        Place::WorkTree(root) => (Some(root.as_path()), root.as_path()),
-        Place::Bare => (None, repository.common_dir.as_path()),
-    };
-    let now = Instant::now();
-    let until = now.checked_add(limits.time).unwrap_or(now);
-    let deadline = Deadline::after(limits.time);
-    let mut session = Session::new(git, folder, deadline, limits.listing);
-    let listing = match (at, root) {
-        (At::Commit(commit), _) => listing::of_commit(&session, commit)?,
-        (At::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
-        (At::WorkTree, None) => Listing::default(),
-    };
-    let bare =
-        (at == At::WorkTree && root.is_none()).then(|| "a bare repository has no work tree; name a commit".to_owned());
-    let (mut cache, note) = Cache::open(cache);
-    let mut reader = Sources { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
-    reader.gaps.extend(bare.into_iter().chain(note));
-    // Contents have limits of their own.
-    let session = Session::new(git, folder, deadline, usize::MAX);
-    let read = reader.read(&session, &listing.entries, (&mut cache, limits, until), progress)?;
-    reader.gaps.extend(cache.save());
-    Ok(reader.finish(&listing.entries, read))
+    let reader = StructureReader::open(git, repository, (cache, *limits));
+    let mut structure = reader.read(at, progress)?;
+    structure.gaps.extend(reader.keep());
+    Ok(structure)
+}
+
+/// Reads several states of one repository: a source that they have in common is read once.
+#[derive(Debug)]
+pub struct StructureReader {
+    git: GitProgram,
+    repository: Repository,
+    limits: StructureLimits,
+    cache: Mutex<Cache>,
+}
+
+impl StructureReader {
+    /// A reader of `repository`. `cache` is a folder of the user's for this repository, from which it has what
+    /// earlier readers kept; `limits` are for each state on its own.
+    #[must_use]
+    pub fn open(git: &GitProgram, repository: &Repository, (cache, limits): (Option<&Path>, StructureLimits)) -> Self {
+        Self { git: git.clone(), repository: repository.clone(), limits, cache: Mutex::new(Cache::open(cache)) }
+    }
+
+    /// Reads which file imports which. `progress` hears how many of how many sources were read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GitFailed`] if git doesn't know the commit or ends with an error, [`Error::TimedOut`] if it
+    /// doesn't list the files in time, [`Error::TooMuchOutput`] if they are too many to list,
+    /// [`Error::InConflict`] for an index in conflict, [`Error::GitAnswer`] or [`Error::Io`]. Time running out
+    /// while sources are read is no error: the rest is [`Unread::NotReached`].
+    pub fn read(&self, at: At<'_>, progress: &dyn Fn(usize, usize)) -> Result<Structure, Error> {
+        let (limits, folder) = (&self.limits, self.repository.folder());
+        let root = match &self.repository.place {
+            Place::WorkTree(root) => Some(root.as_path()),
+            Place::Bare => None,
+        };
+        let now = Instant::now();
+        let until = now.checked_add(limits.time).unwrap_or(now);
+        let deadline = Deadline::after(limits.time);
+        let mut session = Session::new(&self.git, folder, deadline, limits.listing);
+        let listing = match (at, root) {
+            (At::Commit(commit), _) => listing::of_commit(&session, commit)?,
+            (At::Index, Some(_)) => listing::of_index(&session)?,
+            (At::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
+            (At::Index | At::WorkTree, None) => Listing::default(),
+        };
+        let is_bare = root.is_none() && !matches!(at, At::Commit(_));
+        let bare = is_bare.then(|| "a bare repository has no work tree; name a commit".to_owned());
+        let mut sources = Sources { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
+        let note = self.cache().note();
+        sources.gaps.extend(bare.into_iter().chain(note));
+        // Contents have limits of their own.
+        let session = Session::new(&self.git, folder, deadline, usize::MAX);
+        let read = sources.read(&session, &listing.entries, (self, until), progress)?;
+        Ok(sources.finish(&listing.entries, read))
+    }
+
+    /// Keeps what was read for the next reader; why that was not possible, in our words.
+    #[must_use]
+    pub fn keep(&self) -> Option<String> {
+        self.cache().save()
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        // Its entries are whole whenever a thread ends.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The sources as they are read.
@@ -197,7 +242,7 @@ struct Sources {
 /// What was read of a source.
 #[derive(Debug, Clone)]
 enum Found {
-    Facts(Extracted),
+    Facts(Arc<Extracted>),
     Lines(u32),
 }
 
@@ -207,9 +252,10 @@ impl Sources {
         &mut self,
         session: &Session<'_>,
         entries: &[Entry],
-        (cache, limits, until): (&mut Cache, &StructureLimits, Instant),
+        (reader, until): (&StructureReader, Instant),
         progress: &dyn Fn(usize, usize),
     ) -> Result<usize, Error> {
+        let mut cache = reader.cache();
         let mut jobs: Vec<Job<'_>> = Vec::new();
         // The files that a job is for: those of one content are read once.
         let mut waiting: BTreeMap<Key, (usize, Vec<usize>)> = BTreeMap::new();
@@ -230,10 +276,13 @@ impl Sources {
             });
             places.push(place);
         }
-        let outcomes = reading::read(session, &jobs, (limits, until), progress)?;
+        // Others may look up theirs while these are parsed.
+        drop(cache);
+        let outcomes = reading::read(session, &jobs, (&reader.limits, until), progress)?;
+        let mut cache = reader.cache();
         for (key, (job, places)) in waiting {
             let outcome = outcomes.get(job).cloned().flatten().unwrap_or(Err(Unread::NotReached));
-            self.take(&key, outcome, (entries, &places), cache);
+            self.take(&key, outcome, (entries, &places), &mut cache);
         }
         Ok(jobs.len())
     }
@@ -246,7 +295,7 @@ impl Sources {
         cache: &mut Cache,
     ) {
         let found = match outcome {
-            Ok(Read::Facts(facts)) => Ok(Found::Facts(facts)),
+            Ok(Read::Facts(facts)) => Ok(Found::Facts(Arc::new(facts))),
             Ok(Read::Lines(lines)) => Ok(Found::Lines(lines)),
             Ok(Read::Bytes(bytes)) => {
                 for entry in places.iter().filter_map(|&place| entries.get(place)) {
@@ -269,7 +318,7 @@ impl Sources {
 
     fn finish(mut self, entries: &[Entry], read: usize) -> Structure {
         let facts_of = |place: &usize| match self.facts.get(place) {
-            Some(Ok(Found::Facts(facts))) => Some(facts),
+            Some(Ok(Found::Facts(facts))) => Some(facts.as_ref()),
             _ => None,
         };
         let list: Vec<File<'_>> = entries

@@ -4,13 +4,19 @@
 #[path = "runtime/fixture.rs"]
 #[expect(dead_code, clippy::panic, clippy::print_stderr, reason = "other tests use the rest")]
 mod fixture;
+#[path = "change/sha256.rs"]
+mod sha256;
+#[path = "change/together.rs"]
+mod together;
+#[path = "change/uncommitted.rs"]
+mod uncommitted;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use proem_risk::change::{Change, FileKind, Kind};
+use proem_risk::change::{Change, ChangedFile, FileKind, Kind};
 use proem_risk::history::ObjectId;
 use proem_risk::path::Rules;
 use proem_risk::sample::Drawn;
@@ -53,7 +59,7 @@ fn id(fixture: &Fixture, revision: &str) -> ObjectId {
 /// Each file: status, paths, lines added and removed, lines before and after.
 fn shown(change: &Change) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
-    let file = |file: &proem_risk::change::ChangedFile| {
+    let file = |file: &ChangedFile| {
         let before = file.before.as_ref().map(|before| format!("{}=>", before.lossy())).unwrap_or_default();
         let kind = if file.kind == FileKind::Regular { String::new() } else { format!(" {:?}", file.kind) };
         let lines =
@@ -308,8 +314,12 @@ fn a_conflict_is_said() {
     let change = read(&fixture, &Spec::WorkTree);
     assert_eq!(shown(&change), ["Modified a.txt +? -? ?..?"]);
     assert_eq!(change.gaps, ["1 paths are in conflict; resolve them to have them assessed"]);
-    let staged = read(&fixture, &Spec::Staged);
-    assert_eq!((staged.files.len(), staged.gaps), (0, change.gaps));
+    let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
+    assert_eq!(
+        staged,
+        "1 path is in conflict, so nothing of the index can be committed; resolve and `git add` what is, or use \
+         `--worktree`"
+    );
 }
 
 #[test]
@@ -617,6 +627,7 @@ fn nothing_of_a_hostile_repository_runs() {
     for missing in [None, Some("HEAD:a.txt"), Some("HEAD~1:b.rs")] {
         let fixture = Fixture::committed();
         fixture.write("b.rs", "1\n");
+        fixture.write("old.rs", "moved\n");
         fixture.commit("second");
         fixture.write("b.rs", "2\n");
         fixture.commit("third");
@@ -630,6 +641,7 @@ fn nothing_of_a_hostile_repository_runs() {
         }
         fixture.write("b.rs", "3\n");
         fixture.write("new.rs", "1\n");
+        fs::rename(fixture.repo.join("old.rs"), fixture.repo.join("moved.rs")).unwrap();
         assert!(!canary.was_run(), "the preparations ran it");
         let (git, repository) = git(&fixture);
         let wanted = HistoryWanted { tips: vec![ids[0]], base: Some(ids[0]), now: NOW, ..HistoryWanted::default() };
@@ -647,7 +659,9 @@ fn nothing_of_a_hostile_repository_runs() {
             let rules = Rules::shipped().unwrap();
             let change = change(&git, &repository, &resolved, &rules, &ChangeLimits::default());
             if spec == Spec::WorkTree {
-                assert!(change.unwrap().files.iter().any(|file| file.path.as_bytes() == b"new.rs"));
+                let files = change.unwrap().files;
+                let moved = |file: &ChangedFile| file.path.as_bytes() == b"moved.rs" && file.before.is_some();
+                assert!(files.iter().any(|file| file.path.as_bytes() == b"new.rs") && files.iter().any(moved));
             } else {
                 change.unwrap();
             }

@@ -400,3 +400,44 @@ fn a_deepened_clone_is_read_anew() {
     let read = scene.read_cached("HEAD");
     assert!(before < 7 && read.history.commits().len() == 7 && !read.history.missing().shallow);
 }
+
+#[test]
+fn ids_of_sha_256_are_read_and_kept() {
+    let fixture = Fixture::unborn();
+    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
+    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    fixture.write("a.txt", "1\n");
+    fixture.commit("first");
+    fixture.git(&["checkout", "-q", "-b", "side"]);
+    fixture.git(&["mv", "a.txt", "b.txt"]);
+    fixture.commit("Fix the name");
+    fixture.git(&["checkout", "-q", "main"]);
+    fixture.write("c.txt", "1\n");
+    fixture.commit("third");
+    fixture.git(&["merge", "-q", "-m", "merged", "side"]);
+    let ignored = fixture.git(&["rev-parse", "HEAD~1"]);
+    fixture.write(".git-blame-ignore-revs", ignored);
+    fixture.write(".mailmap", "Ann Example <ann.example@example.org> <ann@example.org>\n");
+    fixture.commit("settings");
+    let scene = Scene::new(fixture);
+    let first = scene.read_cached("HEAD");
+    let again = scene.read_cached("HEAD");
+    assert_eq!((first.new, again.new, again.cached), (5, 0, 5));
+    assert_eq!((first.notes, again.notes), (vec![], vec![]));
+    assert_eq!(first.history, again.history);
+    let history = again.history;
+    let renamed = history.find_path(&RepoPath::new("b.txt")).unwrap();
+    let names = |revision: &str| {
+        let touches = history.touches(history.find(&scene.id(revision)).unwrap()).iter();
+        touches.map(|touch| history.path(touch.path).lossy()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("HEAD~1^2"), ["b.txt"]);
+    assert_eq!(history.path(renamed).lossy(), "b.txt");
+    let commit = |revision: &str| history.commit(history.find(&scene.id(revision)).unwrap()).unwrap();
+    assert_eq!((commit("HEAD~1^2").mends, commit("HEAD~1").is_merge), (Mends::Fix, true));
+    assert!(commit("HEAD~2").is_ignored && !commit("HEAD~1^2").is_ignored);
+    assert!(
+        history.person_with("ann.example@example.org").is_some() && history.person_with("ann@example.org").is_none()
+    );
+    assert_eq!(scene.read("HEAD~1").commits().len(), 4);
+}

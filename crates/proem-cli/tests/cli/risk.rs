@@ -2,6 +2,7 @@
 
 mod again;
 pub(crate) mod scene;
+mod states;
 
 use std::fs;
 use std::process::Stdio;
@@ -363,7 +364,12 @@ fn verdicts_are_counted_by_metric_and_reason() {
     assert_eq!(said.code(), 0, "{}", said.stderr());
     fixture.proem(&["risk", "HEAD"]).answer();
     assert_eq!(fixture.proem(&["risk", "feedback", "last", "--caught"]).code(), 0);
-    snapshot!("risk_feedback_report", shown(&fixture.proem(&["risk", "feedback", "--report", "--no-model"])));
+    let report = shown(&fixture.proem(&["risk", "feedback", "--report", "--no-model"]));
+    // The period ends today.
+    let (before, rest) = report.split_once(" since ").unwrap();
+    let (date, after) = rest.split_once(": ").unwrap();
+    assert_eq!(date.split('-').map(str::len).collect::<Vec<_>>(), [4, 2, 2], "{date}");
+    snapshot!("risk_feedback_report", format!("{before} since DATE: {after}"));
     let next = fixture.proem(&["risk", "HEAD", "--json"]).json();
     let coupling =
         next["files"][0]["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "coupling").unwrap();

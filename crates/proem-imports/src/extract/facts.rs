@@ -60,7 +60,8 @@ impl<'a> Facts<'a> {
         self.name_of(bytes)
     }
 
-    fn name_of(&mut self, bytes: &[u8]) -> Option<String> {
+    /// Bytes as a name; `None` with [`Self::errors`] set if they are too many or not UTF-8.
+    pub(super) fn name_of(&mut self, bytes: &[u8]) -> Option<String> {
         let short = Some(bytes).filter(|bytes| bytes.len() <= self.longest);
         let name = short.and_then(|bytes| core::str::from_utf8(bytes).ok());
         self.errors |= name.is_none();
@@ -129,6 +130,7 @@ impl<'a> Facts<'a> {
         let first = head(path, self.language);
         let qualified = first.len() < path.len();
         match self.language {
+            Language::C | Language::Cpp => false,
             // A package's name is not always the last part of its path, but usually stands in it.
             Language::Go => {
                 qualified && (heads.contains(first) || self.imports.iter().any(|import| import.path.contains(first)))

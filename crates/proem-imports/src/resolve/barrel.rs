@@ -88,7 +88,7 @@ fn handed_on<'a>(facts: &'a Extracted, name: &'a str) -> impl Iterator<Item = (&
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
             binding.local == name && (import.kind == ImportKind::ReExport || defines(facts, name))
         }
-        Language::Go | Language::Java => false,
+        Language::C | Language::Cpp | Language::Go | Language::Java => false,
     })
 }
 

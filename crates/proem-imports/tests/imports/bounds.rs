@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use crate::read;
 
-const SAMPLES: [(&str, &str); 6] = [
+const SAMPLES: [(&str, &str); 7] = [
+    ("a.cpp", "#include <a/b.h>\n#include \"c.h\"\nint x;\n"),
     ("a.py", "from .x import (a as b, c)\nimport d.e\nc.f()\n"),
     ("a.tsx", "import A, { type B } from './c';\nexport * as d from 'e';\nA.f(<B/>);\n"),
     ("a.rs", "pub use a::{b, c as d};\n#[cfg(test)]\nmod t;\nfn f() { b::g() }\n"),
@@ -76,6 +77,9 @@ fn deep_nesting_neither_overflows_nor_hangs() {
         (Language::Go, "func(", ")"),
         (Language::Java, "class A {", "}"),
         (Language::Java, "((", "))"),
+        (Language::Cpp, "/*'\\", "\"R(*"),
+        (Language::C, "'\\", "\\'"),
+        (Language::C, "\\\"\\'", "\\\""),
     ] {
         let source = format!("{}{}", open.repeat(DEEP), close.repeat(DEEP));
         let limits = Limits { bytes: source.len(), ..Limits::default() };
@@ -95,6 +99,8 @@ fn names_beyond_the_cap_are_left_out_and_said() {
         ("a.rs", format!("{}x{};\n", "use a::{".repeat(300), "}".repeat(300)).replacen("use ", "", 0)),
         ("a.go", format!("package p\nimport \"{long}\"\n")),
         ("A.java", format!("import {long}.B;\n")),
+        ("a.c", format!("#include <{long}.h>\n")),
+        ("a.c", format!("#include {long}\n")),
     ] {
         let facts = read(path, &source);
         assert!(facts.errors, "{path}");
@@ -143,8 +149,9 @@ proptest! {
     }
 
     #[test]
-    fn pieces_of_sources_are_read(pieces in prop::collection::vec(0_usize..24, 0..60)) {
-        const PIECES: [&str; 24] = [
+    fn pieces_of_sources_are_read(pieces in prop::collection::vec(0_usize..32, 0..60)) {
+        const PIECES: [&str; 32] = [
+            "#include", " \"a.h\"", "<b.h>", "R\"x(", ")x\"", "/*", "*/", "\\\n",
             "import ", "from ", "use ", "a::b", "a.b", "{", "}", "(", ")", "'./x'", "\"y\"", ";\n", " as ", "*",
             "mod m", "#[cfg(test)]", "export ", "type ", "class C", "package p;", "super::", "\n    ", "require", "self",
         ];

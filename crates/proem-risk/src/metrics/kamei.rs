@@ -31,7 +31,7 @@ use super::survey::time_of;
 use crate::change::{Change, ChangedFile, FileKind, Lines};
 use crate::history::{CommitIndex, FileId, History, Mends, Past, PersonId};
 use crate::path::{RepoPath, Role};
-use crate::sample::{Drawn, Sample, Sampled};
+use crate::sample::{Drawn, Sampled};
 use crate::score::Features;
 
 mod metrics;
@@ -114,11 +114,15 @@ fn touched(file: &ChangedFile) -> Touched<'_> {
     }
 }
 
-/// The sample of drawn commits with the metrics that they had when they were made, each against what stood
-/// before it. `of` is how many they were drawn from; `is_counted` says which paths count, by their roles as in
-/// [`counts`]. A commit that the history doesn't know, and one without a file that counts, is left out.
+/// Drawn commits with the metrics that they had when they were made, each against what stood before it, in the
+/// order of the history. `is_counted` says which paths count, by their roles as in [`counts`]. A commit that the
+/// history doesn't know, and one without a file that counts, is left out.
 #[must_use]
-pub fn sample(history: &History, drawn: &[Drawn], of: u32, is_counted: &dyn Fn(&RepoPath) -> bool) -> Sample {
+pub fn sampled(
+    history: &History,
+    drawn: &[Drawn],
+    is_counted: &dyn Fn(&RepoPath) -> bool,
+) -> Vec<(CommitIndex, Sampled)> {
     let known = drawn.iter().filter_map(|drawn| {
         let index = history.find(&drawn.id)?;
         Some((history.commit(index)?.author, index, drawn))
@@ -140,7 +144,7 @@ pub fn sample(history: &History, drawn: &[Drawn], of: u32, is_counted: &dyn Fn(&
         }
     }
     sampled.sort_by_key(|(index, _)| *index);
-    Sample { commits: sampled.into_iter().map(|(_, sampled)| sampled).collect(), of }
+    sampled
 }
 
 fn at_its_time(
@@ -265,7 +269,8 @@ fn entropy(changed: &[f64]) -> f64 {
         let share = lines / total;
         -share * libm::log2(share)
     });
-    (bits.sum::<f64>() / libm::log2(number(changed.len()))).clamp(0.0, 1.0)
+    // All lines in one file are no spread, which a sum of floats would call −0.
+    (bits.sum::<f64>() / libm::log2(number(changed.len())) + 0.0).clamp(0.0, 1.0)
 }
 
 /// NDEV, AGE and NUC.

@@ -2,7 +2,7 @@
 
 use proem_risk::change::Lines;
 use proem_risk::history::{Mends, Missing};
-use proem_risk::metrics::kamei::{of_change, sample};
+use proem_risk::metrics::kamei::{of_change, sampled};
 use proem_risk::path::RepoPath;
 use proem_risk::sample::{Drawn, DrawnFile};
 use proem_risk::score::Features;
@@ -87,8 +87,10 @@ fn entropy_is_of_changed_lines() {
             file.lines = Some(Lines { added: *lines, removed: 0 });
         }
         near(features(&world).entropy, expected);
+        assert!(features(&world).entropy.unwrap().is_sign_positive(), "{lines:?}");
     };
     check(&[7], 0.0);
+    check(&[7, 0], 0.0);
     check(&[0, 0], 0.0);
     check(&[5, 5], 1.0);
     check(&[5, 5, 0, 0], 0.5);
@@ -109,9 +111,9 @@ fn a_drawn_commit_has_the_metrics_of_its_time() {
     };
     let all =
         [drawn(2, "core/z.py"), drawn(0, "core/a.py"), drawn(1, "core/a.py"), drawn(1, "x.md"), drawn(77, "x.py")];
-    let sample = sample(&history, &all, 99, &|path| !path.as_bytes().ends_with(b".md"));
-    assert_eq!(sample.of, 99);
-    let found: Vec<_> = sample.commits.iter().map(|sampled| sampled.features).collect();
+    let sampled = sampled(&history, &all, &|path| !path.as_bytes().ends_with(b".md"));
+    assert!(sampled.is_sorted_by_key(|(index, _)| *index));
+    let found: Vec<_> = sampled.iter().map(|(_, sampled)| sampled.features).collect();
     let exp: Vec<_> = found.iter().map(|features| (features.exp, features.nuc, features.fix)).collect();
     // In the order of the history; the note's commit and the unknown one are left out.
     assert_eq!(

@@ -142,7 +142,8 @@ impl Comparison {
         });
         args.push("-l400".to_owned());
         if self.side == Side::Index {
-            args.push("--cached".to_owned());
+            // A path that is only intended to be added has no content that could be committed.
+            args.extend(["--cached", "--ita-invisible-in-index"].map(str::to_owned));
         }
         args.push(self.base.clone());
         args.extend(self.end.clone());

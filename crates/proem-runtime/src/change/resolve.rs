@@ -1,12 +1,14 @@
 //! Finds the commits that a person means.
 
+use std::collections::BTreeSet;
+
 use proem_risk::change::Kind;
 use proem_risk::history::ObjectId;
 
 use super::{ANSWER, SMALL_TIME, commit};
 use crate::{
     Error,
-    git::{GitProgram, Place, Repository, Session, filters},
+    git::{GitProgram, Place, Repository, Session, filters, status::split},
     process::Deadline,
 };
 
@@ -61,13 +63,13 @@ pub struct Resolved {
 /// # Errors
 ///
 /// [`Error::NoRevision`], [`Error::AmbiguousRevision`], [`Error::NoCommits`], [`Error::NoMergeBase`],
-/// [`Error::MissingParent`] or [`Error::BareRepository`]; what git refuses otherwise.
+/// [`Error::MissingParent`], [`Error::BareRepository`] or [`Error::InConflict`]; what git refuses otherwise.
 pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<Resolved, Error> {
     let mut session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
     match spec {
         Spec::Auto => {
             if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session)? {
-                return uncommitted(&session, Kind::WorkTree, now, "the work tree, with untracked files");
+                return uncommitted(&session, Kind::WorkTree, now, "the work tree with untracked files");
             }
             single(&session, "HEAD", HEAD)
         }
@@ -76,8 +78,11 @@ pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64)
         Spec::Staged | Spec::WorkTree if repository.place == Place::Bare => {
             Err(Error::BareRepository { git_dir: repository.common_dir.clone() })
         }
-        Spec::Staged => uncommitted(&session, Kind::Staged, now, "what is staged"),
-        Spec::WorkTree => uncommitted(&session, Kind::WorkTree, now, "the work tree, with untracked files"),
+        Spec::Staged => {
+            without_conflicts(&session)?;
+            uncommitted(&session, Kind::Staged, now, "what is staged")
+        }
+        Spec::WorkTree => uncommitted(&session, Kind::WorkTree, now, "the work tree with untracked files"),
     }
 }
 
@@ -122,6 +127,16 @@ fn uncommitted(session: &Session<'_>, kind: Kind, at: i64, said: &'static str) -
         Err(error) => return Err(error),
     };
     Ok(Resolved { kind, id: None, base, commits: 0, is_merge: false, at, said })
+}
+
+/// Refuses an index of which nothing can be committed.
+fn without_conflicts(session: &Session<'_>) -> Result<(), Error> {
+    let unmerged = session.ask_whole(&["ls-files", "-u", "-z", "--full-name"], &[0])?.stdout;
+    let paths = unmerged.split(|&byte| byte == 0).filter_map(|line| split(line, b'\t').map(|(_, path)| path));
+    match paths.collect::<BTreeSet<&[u8]>>().len() {
+        0 => Ok(()),
+        paths => Err(Error::InConflict { paths }),
+    }
 }
 
 /// The commit that a revision names. What could be an option never reaches git.

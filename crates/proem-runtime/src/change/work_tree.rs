@@ -35,54 +35,96 @@ pub(super) fn drop_untouched(session: &Session<'_>, entries: &mut Vec<Entry>) ->
     Ok(unmerged)
 }
 
-/// Adds the files that git doesn't track and doesn't ignore.
+/// A file that git doesn't track and doesn't ignore.
+#[derive(Debug)]
+pub(super) struct Untracked {
+    pub(super) path: RepoPath,
+    kind: FileKind,
+    content: Seen,
+}
+
+/// What was seen of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// A text of so many lines.
+    Text(u32),
+    /// What git takes for binary.
+    Binary,
+    /// It is no file, too large, or could not be read.
+    Nothing,
+}
+
+impl Untracked {
+    /// Whether it is a regular file.
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self.kind, FileKind::Regular)
+    }
+
+    /// Whether its content was read.
+    pub(super) const fn is_read(&self) -> bool {
+        !matches!(self.content, Seen::Nothing)
+    }
+
+    const fn lines(&self) -> Option<u32> {
+        match self.content {
+            Seen::Text(lines) => Some(lines),
+            Seen::Binary | Seen::Nothing => None,
+        }
+    }
+
+    /// It as a file of a change.
+    pub(super) fn added(self, class: impl Fn(&RepoPath) -> Class) -> ChangedFile {
+        let lines = self.lines();
+        ChangedFile {
+            class: class(&self.path),
+            path: self.path,
+            before: None,
+            status: Status::Added,
+            kind: self.kind,
+            lines: lines.map(|added| Lines { added, removed: 0 }),
+            lines_before: Some(0),
+            lines_after: lines,
+        }
+    }
+}
+
+/// The files that git doesn't track and doesn't ignore.
 pub(super) fn untracked(
     session: &Session<'_>,
     repository: &Repository,
     largest: usize,
-    (files, gaps): (&mut Vec<ChangedFile>, &mut Vec<String>),
-    class: &dyn Fn(&RepoPath) -> Class,
-) -> Result<(), Error> {
-    let Place::WorkTree(root) = &repository.place else { return Ok(()) };
+    gaps: &mut Vec<String>,
+) -> Result<Vec<Untracked>, Error> {
+    let Place::WorkTree(root) = &repository.place else { return Ok(Vec::new()) };
     let listing = session.ask_whole(&["ls-files", "-z", "--others", "--exclude-standard"], &[0])?;
     let mut paths: Vec<&[u8]> = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()).collect();
     if paths.len() > UNTRACKED {
         gaps.push(format!("only the first {UNTRACKED} of {} untracked files are assessed; list what needs no attention in `.gitignore`", paths.len()));
         paths.truncate(UNTRACKED);
     }
-    if !paths.is_empty() && files.iter().any(|file| file.status == Status::Deleted) {
-        gaps.push("rename_incomplete: an untracked file may be a deleted one under another name; `git add` both to have that found".to_owned());
-    }
-    let mut unread = 0_usize;
-    for bytes in paths {
-        let path = RepoPath::new(bytes);
+    let look = |bytes: &&[u8]| {
         // Another repository in a folder of this one.
         let is_repository = bytes.ends_with(b"/");
-        let (kind, lines) = if is_repository { (FileKind::Submodule, None) } else { look(root, bytes, largest) };
-        unread = unread.saturating_add(usize::from(kind == FileKind::Regular && lines.is_none()));
-        let class = class(&path);
-        files.push(ChangedFile {
-            path,
-            before: None,
-            status: Status::Added,
-            kind,
-            class,
-            lines: lines.map(|added| Lines { added, removed: 0 }),
-            lines_before: Some(0),
-            lines_after: lines,
-        });
-    }
-    if unread > 0 {
-        gaps.push(format!("lines: {unread} untracked files are binary, too large or could not be read"));
-    }
-    Ok(())
+        let (kind, content) =
+            if is_repository { (FileKind::Submodule, Seen::Nothing) } else { look(root, bytes, largest) };
+        Untracked { path: RepoPath::new(*bytes), kind, content }
+    };
+    Ok(paths.iter().map(look).collect())
 }
 
-/// What an untracked path is, and its lines; links are not followed.
-fn look(root: &Path, path: &[u8], largest: usize) -> (FileKind, Option<u32>) {
+/// What could not be counted of untracked files, in our words.
+pub(super) fn uncounted(untracked: &[Untracked]) -> Option<String> {
+    let unread = untracked.iter().filter(|file| file.is_file() && file.lines().is_none()).count();
+    (unread > 0).then(|| format!("lines: {unread} untracked files are binary, too large or could not be read"))
+}
+
+/// What an untracked path is, and its content; links are not followed.
+fn look(root: &Path, path: &[u8], largest: usize) -> (FileKind, Seen) {
     match read_beneath(root, Path::new(OsStr::from_bytes(path)), largest) {
-        Ok(Some(Content::Whole(content))) => (FileKind::Regular, count_lines(&content)),
-        Err(Error::Link { .. }) => (FileKind::Link, None),
-        _ => (FileKind::Regular, None),
+        Ok(Some(Content::Whole(content))) => {
+            (FileKind::Regular, count_lines(&content).map_or(Seen::Binary, Seen::Text))
+        }
+        Err(Error::Link { .. }) => (FileKind::Link, Seen::Nothing),
+        _ => (FileKind::Regular, Seen::Nothing),
     }
 }

@@ -1,27 +1,23 @@
-//! Reading what changes are put before: the history, the files, the sample.
+//! Reading what all changes of a command are put before.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use proem_risk::change::Kind;
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
 use proem_risk::incident::Incident;
 use proem_risk::level::Thresholds;
-use proem_risk::metrics::kamei::{self, counts};
-use proem_risk::path::{Attributes, RepoPath, Role, Rules, classify};
-use proem_risk::sample::{MOST, Sample, draw};
+use proem_risk::path::Rules;
+use proem_risk::sample::Drawn;
 use proem_risk::score::Model;
-use proem_risk::tree::{Imports, Tree, TreeFile};
 
+use super::ground::{Grounds, Stand, picked};
 use super::{About, Assessor};
 use crate::Error;
-use crate::change::{Resolved, attributes, drawn};
+use crate::change::{Resolved, drawn};
 use crate::git::{GitProgram, Repository};
 use crate::history::{HistoryWanted, history};
-use crate::structure::{At, Structure, StructureFile, StructureLimits, Unread, structure};
-
-/// The seed of the draw: the sample of a repository is the same for everybody.
-const SEED: u64 = 0x7072_6f65_6d00_0001;
+use crate::structure::{StructureLimits, StructureReader};
 
 /// What an assessor is made for.
 #[derive(Debug, Clone)]
@@ -72,7 +68,8 @@ impl Assessor {
     ///
     /// # Errors
     ///
-    /// What [`history`] and [`structure`] report; [`Error::Assessment`] if the shipped data are damaged.
+    /// What [`history`] reports, and what keeps git from telling the attributes of the newest change's base;
+    /// [`Error::Assessment`] and [`Error::Score`] if the shipped data are damaged.
     pub fn open(
         git: &GitProgram,
         repository: &Repository,
@@ -81,32 +78,30 @@ impl Assessor {
     ) -> Result<Self, Error> {
         let rules = Rules::shipped().map_err(Error::Assessment)?;
         let model = Model::shipped().map_err(Error::Score)?;
-        let reading = Reading { git, repository, options: &options, rules: &rules, progress };
+        let reading = Reading { git, repository, options: &options, progress };
         let mut about = About::default();
         let history = reading.history(&mut about)?;
-        let oldest = options.changes.last().and_then(|change| change.base);
-        let past = oldest.and_then(|id| history.find(&id)).map_or_else(|| history.nothing(), |at| history.past(at));
-        let attributes = match options.changes.first() {
-            Some(newest) => attributes(git, repository, newest)?,
-            None => Attributes::default(),
-        };
-        let sample = reading.sample(&past, &attributes, &mut about);
-        let tree = reading.tree(&attributes, &mut about);
-        drop(past);
-        let coverage =
-            options.coverage.map(|coverage| tree.as_ref().map_or(coverage.clone(), |tree| coverage.placed(tree)));
-        Ok(Self {
+        let drawn = reading.drawn(&history, &mut about);
+        let cache = options.cache.as_deref();
+        let structures = StructureReader::open(git, repository, (cache, StructureLimits::default()));
+        let newest = options.changes.first().map(Stand::from);
+        let grounds = Grounds::new((git.clone(), repository.clone()), structures, drawn, options.coverage);
+        let mut assessor = Self {
             history,
-            tree,
-            sample,
+            grounds,
             rules,
             model,
             thresholds: options.thresholds,
             window_days: options.window_days,
             incidents: options.incidents,
-            coverage,
             about,
-        })
+        };
+        // The others have most of their sources in common with it.
+        if let Some(newest) = newest {
+            assessor.ground(&newest, &|done, all| progress(Progress::Sources(done, all)))?;
+            assessor.about.notes.extend(assessor.keep());
+        }
+        Ok(assessor)
     }
 }
 
@@ -115,7 +110,6 @@ struct Reading<'r> {
     git: &'r GitProgram,
     repository: &'r Repository,
     options: &'r AssessorOptions,
-    rules: &'r Rules,
     progress: &'r dyn Fn(Progress),
 }
 
@@ -143,73 +137,25 @@ impl Reading<'_> {
         Ok(read.history)
     }
 
-    fn sample(&self, past: &Past<'_>, attributes: &Attributes, about: &mut About) -> Sample {
-        let picked = draw(past, SEED, MOST);
-        (self.progress)(Progress::Sample(picked.len()));
-        let ids: Vec<ObjectId> =
-            picked.iter().filter_map(|&at| past.history().commit(at).map(|commit| commit.id)).collect();
+    /// The commits that any of the changes is compared with; `None` with a note if they can't be looked at:
+    /// without them a change has no percentile, which is unknown, and the rest can be known.
+    fn drawn(&self, history: &History, about: &mut About) -> Option<Vec<Drawn>> {
+        let pasts = self.options.changes.iter().map(|change| past_of(history, change.base.as_ref()));
+        let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked(&past)).collect();
+        let ids: Vec<ObjectId> = ids.into_iter().collect();
+        (self.progress)(Progress::Sample(ids.len()));
         let drawn = drawn(self.git, self.repository, &ids, self.options.cache.as_deref());
-        // Without the sample a change has no percentile, which is unknown; the rest can be known.
-        let drawn = drawn.unwrap_or_else(|error| {
-            about.notes.push(format!("past commits can't be looked at, so the score has no percentile: {error}"));
-            Vec::new()
-        });
-        let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
-        let is_counted = |path: &RepoPath| counts(classify(path, attributes, self.rules).role);
-        let sample = kamei::sample(past.history(), &drawn, of, &is_counted);
-        about.sampled = sample.commits.len();
-        about.sampled_of = sample.of;
-        sample
-    }
-
-    /// The files of the newest change, with it in them; `None` if they can't be read.
-    fn tree(&self, attributes: &Attributes, about: &mut About) -> Option<Tree> {
-        let newest = self.options.changes.first()?;
-        let commit = newest.id.as_ref().map(ObjectId::to_string);
-        let at = match (newest.kind, commit.as_deref()) {
-            (Kind::Staged | Kind::WorkTree, _) | (_, None) => At::WorkTree,
-            (_, Some(commit)) => At::Commit(commit),
-        };
-        if self.options.changes.len() > 1 {
-            about.notes.push("imports and tests are those of the newest of these changes".to_owned());
-        }
-        let limits = StructureLimits::default();
-        let told = |done, all| (self.progress)(Progress::Sources(done, all));
-        let cache = self.options.cache.as_deref();
-        match structure(self.git, self.repository, at, (cache, &limits), &told) {
-            Ok(structure) => {
-                about.files = structure.paths.len();
-                Some(as_tree(structure, attributes, self.rules))
-            }
-            Err(error) => {
-                about.notes.push(format!("the files can't be read, so who imports whom is unknown: {error}"));
-                None
-            }
-        }
+        drawn
+            .map_err(|error| {
+                let note = format!("past commits can't be looked at, so the score has no percentile: {error}");
+                about.notes.push(note);
+            })
+            .ok()
     }
 }
 
-fn as_tree(structure: Structure, attributes: &Attributes, rules: &Rules) -> Tree {
-    let files = structure.paths.into_iter().zip(structure.files).map(|(path, file)| {
-        let path = RepoPath::new(path);
-        let mut class = classify(&path, attributes, rules);
-        if file.test_module && class.role == Role::Code {
-            class.role = Role::Test;
-        }
-        let imports = imports(&file, class.role);
-        TreeFile { path, class, lines: file.lines, inline_tests: file.inline_test_lines, imports }
-    });
-    Tree { files: files.collect(), graph: structure.graph, gaps: structure.gaps }
-}
-
-fn imports(file: &StructureFile, role: Role) -> Imports {
-    match (file.language, file.unread) {
-        (Some(_), None) => {
-            Imports::Read { resolved: file.resolved, unresolved: file.unresolved, external: file.external }
-        }
-        (_, Some(Unread::NoParser)) => Imports::NoParser,
-        (_, Some(_)) => Imports::Unread,
-        (None, None) if matches!(role, Role::Code | Role::Test) => Imports::NoParser,
-        (None, None) => Imports::None,
-    }
+/// What happened up to a commit; nothing without one, or if it is not known.
+pub(super) fn past_of<'h>(history: &'h History, base: Option<&ObjectId>) -> Past<'h> {
+    let base = base.and_then(|base| history.find(base));
+    base.map_or_else(|| history.nothing(), |base| history.past(base))
 }

@@ -5,8 +5,9 @@
 //! one; of two processes that save at the same time the later one's entries stay.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use proem_imports::Extracted;
@@ -48,16 +49,19 @@ impl Key {
 pub(super) struct Cache {
     folder: Option<PathBuf>,
     entries: BTreeMap<Vec<u8>, Vec<u8>>,
-    used: BTreeSet<Vec<u8>>,
+    /// What this run had use for.
+    used: BTreeMap<Vec<u8>, Found>,
     changed: bool,
+    /// Why one that is there isn't used.
+    note: Option<String>,
 }
 
 impl Cache {
-    /// Opens the cache in `folder`; a note says why one that is there isn't used.
-    pub(super) fn open(folder: Option<&Path>) -> (Self, Option<String>) {
-        let Some(folder) = folder else { return (Self::default(), None) };
+    /// Opens the cache in `folder`; without one it holds what this run reads.
+    pub(super) fn open(folder: Option<&Path>) -> Self {
+        let Some(folder) = folder else { return Self::default() };
         let mut cache = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
-        let note = match files::read_regular(&folder.join(NAME), MAX_BYTES) {
+        cache.note = match files::read_regular(&folder.join(NAME), MAX_BYTES) {
             Ok(None) => None,
             Ok(Some(files::Content::Whole(bytes))) => match parse(&bytes) {
                 Some(entries) => {
@@ -70,25 +74,34 @@ impl Cache {
             Err(error) => Some(format!("the stored imports are not used: {error}")),
         };
         // What is damaged is replaced even if there is nothing new to say.
-        cache.changed = note.is_some();
-        (cache, note)
+        cache.changed = cache.note.is_some();
+        cache
+    }
+
+    /// Why a cache that is there isn't used; said once.
+    pub(super) fn note(&mut self) -> Option<String> {
+        self.note.take()
     }
 
     pub(super) fn get(&mut self, key: &Key, want: Want) -> Option<Found> {
+        if let Some(found) = self.used.get(&key.0) {
+            return Some(found.clone());
+        }
         let value = self.entries.get(&key.0)?;
         let found = match want {
             Want::Facts(language) => {
                 let facts = Extracted::from_bytes(value).ok().filter(|facts| facts.language == language)?;
-                Found::Facts(facts)
+                Found::Facts(Arc::new(facts))
             }
             Want::Lines => Found::Lines(u32::from_le_bytes(value.as_slice().try_into().ok()?)),
             Want::Manifest => return None,
         };
-        self.used.insert(key.0.clone());
+        self.used.insert(key.0.clone(), found.clone());
         Some(found)
     }
 
     pub(super) fn put(&mut self, key: &Key, found: &Found) {
+        self.used.insert(key.0.clone(), found.clone());
         if self.folder.is_none() {
             return;
         }
@@ -97,17 +110,17 @@ impl Cache {
             Found::Lines(lines) => lines.to_le_bytes().to_vec(),
         };
         self.entries.insert(key.0.clone(), value);
-        self.used.insert(key.0.clone());
         self.changed = true;
     }
 
     /// Writes what changed; a note says why that was not possible.
-    pub(super) fn save(mut self) -> Option<String> {
-        let folder = self.folder.take().filter(|_| self.changed)?;
+    pub(super) fn save(&mut self) -> Option<String> {
+        let folder = self.folder.clone().filter(|_| self.changed)?;
+        self.changed = false;
         let mut spare = self.used.len().saturating_add(SPARE);
         let used = &self.used;
         self.entries.retain(|key, _| {
-            used.contains(key) || {
+            used.contains_key(key) || {
                 let stays = spare > 0;
                 spare = spare.saturating_sub(1);
                 stays

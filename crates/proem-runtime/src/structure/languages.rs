@@ -3,14 +3,10 @@
 use crate::structure::listing::name_of;
 
 /// Endings and languages, sorted by ending.
-const ENDINGS: [(&[u8], &str); 46] = [
+const ENDINGS: [(&[u8], &str); 38] = [
     (b".bash", "Shell"),
-    (b".c", "C"),
-    (b".cc", "C++"),
     (b".clj", "Clojure"),
-    (b".cpp", "C++"),
     (b".cs", "C#"),
-    (b".cxx", "C++"),
     (b".dart", "Dart"),
     (b".elm", "Elm"),
     (b".erl", "Erlang"),
@@ -19,11 +15,7 @@ const ENDINGS: [(&[u8], &str); 46] = [
     (b".f90", "Fortran"),
     (b".fs", "F#"),
     (b".groovy", "Groovy"),
-    (b".h", "C"),
-    (b".hh", "C++"),
-    (b".hpp", "C++"),
     (b".hs", "Haskell"),
-    (b".hxx", "C++"),
     (b".jl", "Julia"),
     (b".kt", "Kotlin"),
     (b".kts", "Kotlin"),
@@ -69,13 +61,14 @@ mod tests {
     fn endings_are_found() {
         assert!(ENDINGS.is_sorted());
         for (path, expected) in [
-            ("a/b.c", Some("C")),
-            ("B.CPP", Some("C++")),
+            ("a/b.kt", Some("Kotlin")),
+            ("B.KT", Some("Kotlin")),
             ("x.zsh", Some("Shell")),
             ("x.py", None),
-            (".c", None),
-            ("c", None),
-            ("a.c/readme", None),
+            ("x.c", None),
+            (".kt", None),
+            ("kt", None),
+            ("a.kt/readme", None),
         ] {
             assert_eq!(without_parser(path.as_bytes()), expected, "{path}");
         }

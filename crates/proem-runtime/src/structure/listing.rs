@@ -1,4 +1,4 @@
-//! Lists the files of a commit or of the work tree.
+//! Lists the files of a commit, of the index or of the work tree.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,6 +86,29 @@ pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<Listing, 
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-tree" })?);
     }
     Ok(Listing::new(recorded))
+}
+
+/// Lists the files of the index, as what it adds to nothing: what is only intended to be added is in no commit.
+pub(super) fn of_index(session: &Session<'_>) -> Result<Listing, Error> {
+    const COMMAND: &str = "diff-index";
+    let args = [COMMAND, "--cached", "--ita-invisible-in-index", "--raw", "-r", "-z"];
+    let form = ["--no-abbrev", "--no-renames", "--no-relative", "--no-color", "-O/dev/null"];
+    let more = [&form[..], &[session.id_length()?.empty_tree(), "--"]].concat();
+    let listed = session.ask_about(&args, &more, &[0])?.stdout;
+    let mut fields = listed.split(|&byte| byte == 0).filter(|field| !field.is_empty());
+    let (mut recorded, mut conflicts) = (BTreeMap::new(), BTreeSet::new());
+    while let Some((what, path)) = fields.next().map(|what| (what, fields.next())) {
+        let unreadable = || Error::GitAnswer { command: COMMAND };
+        let path = path.ok_or_else(unreadable)?;
+        let words: Vec<&[u8]> = what.split(|&byte| byte == b' ').collect();
+        let [_, mode, _, id, status] = words.as_slice() else { return Err(unreadable()) };
+        if *status == b"U" {
+            conflicts.insert(path);
+        } else {
+            recorded.insert(path.to_vec(), recorded_of(mode, id).ok_or_else(unreadable)?);
+        }
+    }
+    if conflicts.is_empty() { Ok(Listing::new(recorded)) } else { Err(Error::InConflict { paths: conflicts.len() }) }
 }
 
 /// Lists the files of the work tree below `root`: what git would commit of it if all were added.

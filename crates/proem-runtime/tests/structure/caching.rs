@@ -5,7 +5,7 @@ use std::fs;
 use crate::fixture::{Fixture, edges};
 
 const FILES: [(&str, &str); 4] =
-    [("a.py", "import b\n"), ("b.py", ""), ("native.c", "int x;\n"), ("package.json", "{}")];
+    [("a.py", "import b\n"), ("b.py", ""), ("native.zig", "int x;\n"), ("package.json", "{}")];
 
 #[test]
 fn what_did_not_change_is_not_read_again() {

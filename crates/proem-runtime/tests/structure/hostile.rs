@@ -28,7 +28,7 @@ fn nothing_of_the_repository_runs() {
         fixture.git(&["config", key, &script]);
         fixture.write("b.py", "x = 2\n");
         // The same size and another time: git has to look at the content.
-        let found = [fixture.read(At::WorkTree), fixture.read(At::Commit("HEAD"))];
+        let found = [fixture.read(At::WorkTree), fixture.read(At::Index), fixture.read(At::Commit("HEAD"))];
         assert!(!mark.exists(), "{key} ran");
         for found in found {
             assert_eq!(edges(&found), ["a.py -> b.py"], "{key}");

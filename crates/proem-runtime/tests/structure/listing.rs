@@ -16,20 +16,20 @@ fn a_commit_is_read_as_it_was() {
         ("Cargo.toml", "[package]\nname = \"x\"\n"),
         ("src/lib.rs", "mod a;\n\nuse crate::a::A;\nuse std::fmt;\n#[cfg(test)]\nmod tests {\n}\n"),
         ("src/a.rs", "pub struct A;\n"),
-        ("native.c", "int x;\n\nint y;\n"),
+        ("native.zig", "int x;\n\nint y;\n"),
         ("README.md", "text\n"),
     ]);
     fixture.write("src/a.rs", "use crate::b;\n");
     fixture.write("src/b.rs", "");
     let found = fixture.read(At::Commit("HEAD"));
-    assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.c", "src/a.rs", "src/lib.rs"]);
+    assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.zig", "src/a.rs", "src/lib.rs"]);
     assert_eq!(edges(&found), ["src/lib.rs -> src/a.rs"]);
     let [_, readme, native, a, lib] = found.files[..] else { panic!("{:?}", found.files) };
     assert_eq!((readme.language, readme.lines), (None, None));
     assert_eq!((native.language, native.lines), (None, Some(2)));
     assert_eq!((a.language, a.lines, a.resolved), (Some(Language::Rust), Some(1), 0));
     assert_eq!((lib.lines, lib.inline_test_lines, lib.resolved, lib.external), (Some(6), 2, 1, 1));
-    assert_eq!(found.without_parser.into_iter().collect::<Vec<_>>(), [("C", 1)]);
+    assert_eq!(found.without_parser.into_iter().collect::<Vec<_>>(), [("Zig", 1)]);
     assert_eq!(found.gaps, Vec::<String>::new());
 }
 
@@ -53,6 +53,101 @@ fn the_work_tree_is_read_as_it_is() {
 }
 
 #[test]
+fn the_index_is_read_as_it_would_be_committed() {
+    let fixture = Fixture::committed(&[
+        ("a.py", "import b\n"),
+        ("b.py", ""),
+        ("kept.py", "import b\n"),
+        ("gone.py", "import b\n"),
+        ("package.json", "{}"),
+    ]);
+    fixture.write("a.py", "import c\n");
+    fixture.write("c.py", "import b\n");
+    fixture.write("w\n\"x.py", "import kept\n");
+    fixture.git(&["add", "a.py", "c.py", "w\n\"x.py"]);
+    fixture.git(&["rm", "-q", "--cached", "gone.py"]);
+    // What the work tree says of all of them counts for nothing.
+    fixture.write("a.py", "import kept\n");
+    fixture.write("kept.py", "import a\n");
+    fixture.write("untracked.py", "import a\n");
+    fixture.write("intended.py", "import a\n");
+    fixture.git(&["add", "-N", "intended.py"]);
+    for path in ["c.py", "w\n\"x.py", "b.py"] {
+        fs::remove_file(fixture.repo.join(path)).unwrap();
+    }
+    let found = fixture.read(At::Index);
+    assert_eq!(paths(&found), ["a.py", "b.py", "c.py", "kept.py", "package.json", "w\\n\\\"x.py"]);
+    let expected = ["a.py -> c.py", "c.py -> b.py", "kept.py -> b.py", "w\\n\\\"x.py -> kept.py"];
+    assert_eq!((edges(&found), found.gaps), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    assert_eq!(edges(&fixture.read(At::WorkTree)).len(), 4);
+    fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "y"]);
+    assert_eq!(edges(&fixture.read(At::Commit("HEAD"))), expected);
+}
+
+#[test]
+fn what_headers_include_is_read_wherever_they_are() {
+    let fixture = Fixture::committed(&[
+        ("src/main.cpp", "#include \"shape.h\"\n#include <shop/money.hpp>\n#include <vector>\n"),
+        ("src/shape.h", "#ifdef SHOP\n#include <shop/money.hpp>\n#endif\n"),
+        ("include/shop/money.hpp", "// #include \"shape.h\"\n"),
+        ("old/c.c", "#include \"money.hpp\"\n#include \"none.h\"\n"),
+    ]);
+    let expected = [
+        "old/c.c -> include/shop/money.hpp",
+        "src/main.cpp -> include/shop/money.hpp",
+        "src/main.cpp -> src/shape.h",
+        "src/shape.h -> include/shop/money.hpp",
+    ];
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+        let found = fixture.read(at);
+        assert_eq!(edges(&found), expected, "{at:?}");
+        assert!(found.without_parser.is_empty() && found.gaps.is_empty(), "{found:?}");
+    }
+    let found = fixture.read(At::Commit("HEAD"));
+    let languages = [Language::Cpp, Language::C, Language::Cpp, Language::C].map(Some);
+    assert!(found.files.iter().map(|file| file.language).eq(languages), "{:?}", found.files);
+    assert_eq!((found.files[1].resolved, found.files[1].unresolved, found.files[2].external), (1, 1, 1));
+}
+
+#[test]
+fn an_index_in_conflict_is_refused() {
+    let fixture = Fixture::committed(&[("a.py", ""), ("b.py", "import a\n")]);
+    let commit = || fixture.commit();
+    fixture.git(&["checkout", "-q", "-b", "side"]);
+    fixture.write("a.py", "x = 1\n");
+    fixture.write("b.py", "x = 1\n");
+    commit();
+    fixture.git(&["checkout", "-q", "main"]);
+    fixture.write("a.py", "x = 2\n");
+    fixture.write("b.py", "x = 2\n");
+    commit();
+    fixture.git(&["read-tree", "-m", "main~1", "main", "side"]);
+    let error = fixture.try_read(At::Index, &StructureLimits::default()).unwrap_err();
+    assert!(matches!(error, Error::InConflict { paths: 2 }), "{error}");
+    assert_eq!(paths(&fixture.read(At::WorkTree)), ["a.py", "b.py"]);
+}
+
+#[test]
+fn ids_of_sha_256_are_read() {
+    let fixture = Fixture::new();
+    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
+    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    assert_eq!(fixture.read(At::Index).paths, Vec::<Vec<u8>>::new());
+    for (path, content) in [("a.py", "import b\n"), ("b.py", ""), ("package.json", "{}")] {
+        fixture.write(path, content);
+    }
+    fixture.commit();
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+        assert_eq!(edges(&fixture.read(at)), ["a.py -> b.py"], "{at:?}");
+    }
+    let (first, second) = (fixture.cached(), fixture.cached());
+    assert_eq!((first.read, second.read, edges(&second)), (3, 1, edges(&first)));
+    fixture.write("c.py", "import a\n");
+    fixture.git(&["add", "c.py"]);
+    assert_eq!(edges(&fixture.read(At::Index)), ["a.py -> b.py", "c.py -> a.py"]);
+}
+
+#[test]
 fn links_and_submodules_are_left_out() {
     let outside = Fixture::committed(&[("inner.py", "")]);
     let fixture = Fixture::committed(&[("a.py", "import b\n")]);
@@ -64,7 +159,7 @@ fn links_and_submodules_are_left_out() {
     fixture.git(&["add", "b.py", "folder"]);
     fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
     let gap = "1 submodules were not entered; what they import is not known";
-    for at in [At::Commit("HEAD"), At::WorkTree] {
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
         let found = fixture.read(at);
         assert_eq!((paths(&found), found.gaps), (vec!["a.py".to_owned()], vec![gap.to_owned()]), "{at:?}");
     }
@@ -117,4 +212,6 @@ fn a_bare_repository_has_commits_to_read() {
     let found = structure(&git, &repository, At::WorkTree, (None, &limits), &|_, _| {}).unwrap();
     assert_eq!(found.paths.len(), 0);
     assert_eq!(found.gaps, ["a bare repository has no work tree; name a commit"]);
+    let found = structure(&git, &repository, At::Index, (None, &limits), &|_, _| {}).unwrap();
+    assert_eq!((found.paths.len(), found.gaps.len()), (0, 1));
 }

@@ -112,7 +112,7 @@ fn same(
     let anew = |why: String| format!("{why}; assess the change anew with `proem risk`");
     let assessing = Assessing::again(&remade.kept.assessed, root, (places, project)).map_err(anew)?;
     let looked = assessing.look_one(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
-    let look = assessing.look_at(0).ok_or("its change got lost")?;
+    let look = assessing.look_at(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
     let today = subject(&look, &looked.first);
     let written = inputs(&today).map_err(|failure| failure.to_string())?;
     if hash(json::compact(&written).as_bytes()) != detail.inputs {
@@ -136,7 +136,7 @@ impl Resuming<'_> {
     ) -> Result<(Report, Option<String>), Failure> {
         let Kept { setting, assessing, looked } = &self.kept;
         let Some(records) = &setting.records else { return Err(Failure::usage(NONE_TO_GO_ON_IN)) };
-        let Some(look) = assessing.look_at(looked.change) else {
+        let Some(look) = assessing.look_at(looked.change).transpose()? else {
             return Err(Failure::bug("a change got lost", looked.change));
         };
         let common = records.kept();
@@ -153,13 +153,18 @@ impl Resuming<'_> {
         let recording = Recording::new(&common, &begins.start());
         let known = (&look, &looked.full);
         let (investigated, made) = setting.go_on(investigator, known, (&resumed, &recording), stop).await?;
-        let done = Done { investigated, made, earlier: earlier(&resumed), began };
+        let done = Done { investigated, made, earlier: earlier(&resumed, going), began };
         self.kept.ended(&recording, &done).await
     }
 }
 
 /// What was asked before.
-fn earlier(resumed: &Resumed) -> Earlier {
+fn earlier(resumed: &Resumed, going: Going) -> Earlier {
     let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
-    Earlier { attempts, lost: resumed.lost() }
+    let lost = match going {
+        Going::On => resumed.lost(),
+        // It belongs to the run that lost it.
+        Going::Apart => 0,
+    };
+    Earlier { attempts, lost }
 }

@@ -61,6 +61,8 @@ pub(super) struct Looked {
     pub(super) full: Assessment,
     /// What no metric counts of its past.
     pub(super) left_out: LeftOut,
+    /// How many past commits it is compared with, and how many they were drawn from.
+    pub(super) sampled: (usize, u32),
 }
 
 impl Assessing {
@@ -130,8 +132,12 @@ impl Assessing {
     }
 
     /// A change before all that is known.
-    pub(super) fn look_at(&self, index: usize) -> Option<Look<'_>> {
-        self.change(index).map(|(change, _)| self.assessor.look(change))
+    ///
+    /// # Errors
+    ///
+    /// If what it stands on can't be read.
+    pub(super) fn look_at(&self, index: usize) -> Option<Result<Look<'_>, Failure>> {
+        self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Failure::from))
     }
 
     /// Assesses every change, several at once.
@@ -155,6 +161,7 @@ impl Assessing {
             }
         });
         working.finish_and_clear();
+        self.assessor.keep().iter().for_each(|note| ui::note(note));
         let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut looked = done.into_iter().collect::<Result<Vec<_>, _>>()?;
         looked.sort_by_key(|looked| looked.change);
@@ -165,9 +172,10 @@ impl Assessing {
     pub(super) fn look_one(&self, index: usize) -> Option<Result<Looked, Failure>> {
         let look = self.look_at(index)?;
         let assess = || {
+            let look = look?;
             let first = look.assess(Depth::TierOne)?;
             let full = look.assess(Depth::TierTwo)?;
-            Ok(Looked { change: index, first, full, left_out: look.left_out() })
+            Ok(Looked { change: index, first, full, left_out: look.left_out(), sampled: look.sampled() })
         };
         Some(assess())
     }

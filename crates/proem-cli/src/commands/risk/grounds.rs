@@ -145,9 +145,9 @@ fn again<T>(source: &Option<Source>, reader: Reader<T>) -> Result<Option<T>, Str
 #[serde(rename_all = "camelCase")]
 pub(super) struct Assessed {
     pub(super) change: Place,
-    /// The newest of all changes of the command, if that is another one: imports are read there.
+    /// The newest of all changes of the command, if that is another one: the history reaches up to it.
     pub(super) newest: Option<Place>,
-    /// The oldest, if that is another one: past commits are those before it.
+    /// The oldest, if that is another one: who is who, and which commits are ignored, is what its base says.
     pub(super) oldest: Option<Place>,
     #[serde(flatten)]
     pub(super) grounds: Grounds,

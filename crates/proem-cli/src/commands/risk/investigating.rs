@@ -81,13 +81,13 @@ impl Setting {
         looked: &Looked,
         stop: &CancellationToken,
     ) -> Result<(Report, Option<String>), Failure> {
-        let Some(look) = assessing.look_at(looked.change) else {
-            return Err(Failure::bug("a change got lost", looked.change));
-        };
         let id = self.records.as_ref().map(|_| Writing::id()).transpose()?;
         let kept = Kept { setting: self, assessing, looked };
         match &self.investigator {
             Ok(investigator) if looked.first.investigate == Investigate::Yes => {
+                let Some(look) = assessing.look_at(looked.change).transpose()? else {
+                    return Err(Failure::bug("a change got lost", looked.change));
+                };
                 let subject = subject(&look, &looked.first);
                 let began = Instant::now();
                 let Some((records, id)) = self.records.as_ref().zip(id) else {

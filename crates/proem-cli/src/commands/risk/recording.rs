@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proem_agents::risk::feedback;
 use proem_agents::risk::investigation::{Investigated, Subject};
 use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
+use proem_engine::call::FailureKind;
 use proem_engine::profile;
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
 use proem_risk::assess::Investigate;
@@ -154,7 +155,7 @@ impl<'k> Kept<'k> {
 
     fn history(&self) -> HistoryRead {
         let about = self.assessing.assessor().about();
-        let left_out = self.looked.left_out;
+        let Looked { left_out, sampled: (sampled, sampled_of), .. } = self.looked;
         HistoryRead {
             commits: about.commits,
             cached: about.cached,
@@ -163,8 +164,8 @@ impl<'k> Kept<'k> {
             merges: u64::from(left_out.merges),
             bots: u64::from(left_out.bots),
             ignored: u64::from(left_out.ignored),
-            sampled: u32::try_from(about.sampled).unwrap_or(u32::MAX),
-            sampled_of: about.sampled_of,
+            sampled: u32::try_from(*sampled).unwrap_or(u32::MAX),
+            sampled_of: *sampled_of,
             shallow: about.missing.shallow,
             partial: about.missing.partial,
             capped: about.missing.capped,
@@ -175,7 +176,9 @@ impl<'k> Kept<'k> {
     /// Why nobody was asked although the rules wanted it, and what was lost.
     fn notes(&self, done: Option<&Done>) -> Vec<String> {
         let lost = done.map_or(0, |done| done.earlier.lost);
+        let unbooked = done.and_then(|done| unbooked(&done.investigated));
         match &self.setting.investigator {
+            Ok(_) if let Some(why) = unbooked => vec![why.to_owned()],
             Err(why) if self.looked.full.investigate == Investigate::Yes => vec![why.clone()],
             Ok(_) if lost > 0 => vec![format!(
                 "{} lost when its process ended, so what it used is not known",
@@ -184,6 +187,15 @@ impl<'k> Kept<'k> {
             _ => Vec::new(),
         }
     }
+}
+
+/// Why the last call of an investigation was not made, if that is for a budget's sake.
+fn unbooked(investigated: &Investigated) -> Option<&str> {
+    let last = investigated.exchanges.last()?.outcome.attempts.last()?;
+    last.failure
+        .as_ref()
+        .filter(|failure| failure.kind == FailureKind::NotBooked)
+        .map(|failure| failure.message.as_str())
 }
 
 /// What an investigation used.

@@ -77,7 +77,9 @@ fn head(report: &Report, width: usize) -> String {
     let change = &report.change;
     let level = report.risk_level.as_str();
     let mut assessed = plain(&change.assessed);
-    if let Some(chosen) = change.chosen.as_deref().filter(|chosen| !assessed.starts_with(chosen)) {
+    let is_said = |chosen: &str| assessed.strip_prefix("the ").unwrap_or(&assessed).starts_with(chosen);
+    let says_more = |chosen: &&str| !is_said(chosen.strip_prefix("the ").unwrap_or(chosen));
+    if let Some(chosen) = change.chosen.as_deref().filter(says_more) {
         assessed = format!("{assessed} ({})", safe(chosen));
     }
     let level =

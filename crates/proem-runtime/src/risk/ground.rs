@@ -1,0 +1,204 @@
+//! What one change is assessed with besides its past: the files with it in them, measured coverage by their
+//! paths, and the past commits that it is compared with.
+//!
+//! Each change has its own, as if it were assessed alone; what several have in common is read once.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use proem_risk::change::{Change, Kind};
+use proem_risk::coverage::Coverage;
+use proem_risk::history::{History, ObjectId, Past};
+use proem_risk::metrics::kamei::{counts, sampled};
+use proem_risk::path::{Attributes, RepoPath, Role, Rules, classify};
+use proem_risk::sample::{Drawn, MOST, Sample, Sampled, draw};
+use proem_risk::tree::{Imports, Tree, TreeFile};
+
+use crate::Error;
+use crate::change::{Resolved, attributes_at};
+use crate::git::{GitProgram, Repository};
+use crate::structure::{At, Structure, StructureFile, StructureReader, Unread};
+
+/// The seed of the draw: the sample of a repository is the same for everybody.
+const SEED: u64 = 0x7072_6f65_6d00_0001;
+
+/// How many grounds are held, so that whoever looks at a change again needn't read them again.
+const HELD: usize = 8;
+
+/// Where a change stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stand {
+    kind: Kind,
+    id: Option<ObjectId>,
+    pub(super) base: Option<ObjectId>,
+}
+
+impl From<&Change> for Stand {
+    fn from(change: &Change) -> Self {
+        Self { kind: change.kind, id: change.id, base: change.base }
+    }
+}
+
+impl From<&Resolved> for Stand {
+    fn from(resolved: &Resolved) -> Self {
+        Self { kind: resolved.kind, id: resolved.id, base: resolved.base }
+    }
+}
+
+/// What one change is assessed with besides its past.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    /// The files with the change in them; `None` if they can't be read.
+    pub(super) tree: Option<Tree>,
+    pub(super) coverage: Option<Coverage>,
+    pub(super) sample: Sample,
+    /// What is missing, in our words.
+    pub(super) notes: Vec<String>,
+}
+
+/// Commits of samples with their features, for paths that are told apart by these attributes.
+type Rows = (Attributes, Arc<BTreeMap<ObjectId, Sampled>>);
+
+/// Reads grounds.
+#[derive(Debug)]
+pub(super) struct Grounds {
+    pub(super) git: GitProgram,
+    pub(super) repository: Repository,
+    pub(super) structures: StructureReader,
+    /// The commits that any of the changes is compared with; `None` if they can't be looked at.
+    pub(super) drawn: Option<Vec<Drawn>>,
+    pub(super) coverage: Option<Coverage>,
+    rows: Mutex<Vec<Rows>>,
+    held: Mutex<VecDeque<(Stand, Arc<Ground>)>>,
+}
+
+impl Grounds {
+    pub(super) fn new(
+        (git, repository): (GitProgram, Repository),
+        structures: StructureReader,
+        drawn: Option<Vec<Drawn>>,
+        coverage: Option<Coverage>,
+    ) -> Self {
+        let (rows, held) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
+        Self { git, repository, structures, drawn, coverage, rows, held }
+    }
+
+    /// The ground of a change that stands on `past`. `told` hears how many of how many sources were read.
+    ///
+    /// # Errors
+    ///
+    /// What keeps git from telling the attributes of the base.
+    pub(super) fn of(
+        &self,
+        stand: &Stand,
+        (past, rules): (&Past<'_>, &Rules),
+        told: &dyn Fn(usize, usize),
+    ) -> Result<Arc<Ground>, Error> {
+        if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
+            return Ok(Arc::clone(ground));
+        }
+        let attributes = attributes_at(&self.git, &self.repository, stand.base.as_ref())?;
+        let mut notes = Vec::new();
+        let sample = self.sample(past, (&attributes, rules), &mut notes);
+        let tree = self.tree(stand, (&attributes, rules), told, &mut notes);
+        let coverage = self.coverage.as_ref();
+        let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
+        let ground = Arc::new(Ground { tree, coverage, sample, notes });
+        let mut held = lock(&self.held);
+        held.push_back((stand.clone(), Arc::clone(&ground)));
+        if held.len() > HELD {
+            held.pop_front();
+        }
+        Ok(ground)
+    }
+
+    fn sample(&self, past: &Past<'_>, (attributes, rules): (&Attributes, &Rules), notes: &mut Vec<String>) -> Sample {
+        let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
+        let Some(drawn) = &self.drawn else { return Sample { commits: Vec::new(), of } };
+        let wanted = picked(past);
+        let rows = self.rows(past.history(), drawn, (attributes, rules));
+        // All or nothing: a part of the draw is a sample of something else.
+        let known: BTreeSet<&ObjectId> = drawn.iter().map(|drawn| &drawn.id).collect();
+        if !wanted.iter().all(|id| known.contains(id)) {
+            notes.push("past commits of this change were not looked at, so the score has no percentile".to_owned());
+            return Sample { commits: Vec::new(), of };
+        }
+        Sample { commits: wanted.iter().filter_map(|id| rows.get(id).cloned()).collect(), of }
+    }
+
+    fn rows(
+        &self,
+        history: &History,
+        drawn: &[Drawn],
+        (attributes, rules): (&Attributes, &Rules),
+    ) -> Arc<BTreeMap<ObjectId, Sampled>> {
+        let mut all = lock(&self.rows);
+        if let Some((_, rows)) = all.iter().find(|(known, _)| known == attributes) {
+            return Arc::clone(rows);
+        }
+        let is_counted = |path: &RepoPath| counts(classify(path, attributes, rules).role);
+        let id = |(index, sampled)| Some((history.commit(index)?.id, sampled));
+        let rows: Arc<BTreeMap<_, _>> =
+            Arc::new(sampled(history, drawn, &is_counted).into_iter().filter_map(id).collect());
+        all.push((attributes.clone(), Arc::clone(&rows)));
+        rows
+    }
+
+    fn tree(
+        &self,
+        stand: &Stand,
+        (attributes, rules): (&Attributes, &Rules),
+        told: &dyn Fn(usize, usize),
+        notes: &mut Vec<String>,
+    ) -> Option<Tree> {
+        let commit = stand.id.as_ref().map(ObjectId::to_string);
+        let at = match (stand.kind, commit.as_deref()) {
+            (Kind::Staged, _) => At::Index,
+            (Kind::WorkTree, _) | (_, None) => At::WorkTree,
+            (_, Some(commit)) => At::Commit(commit),
+        };
+        match self.structures.read(at, told) {
+            Ok(structure) => Some(as_tree(structure, attributes, rules)),
+            Err(error) => {
+                notes.push(format!("the files can't be read, so who imports whom is unknown: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// The past commits that a change on `past` is compared with, oldest first.
+pub(super) fn picked(past: &Past<'_>) -> Vec<ObjectId> {
+    let id = |at| past.history().commit(at).map(|commit| commit.id);
+    draw(past, SEED, MOST).into_iter().filter_map(id).collect()
+}
+
+/// What is behind a lock is whole whenever a thread ends.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn as_tree(structure: Structure, attributes: &Attributes, rules: &Rules) -> Tree {
+    let files = structure.paths.into_iter().zip(structure.files).map(|(path, file)| {
+        let path = RepoPath::new(path);
+        let mut class = classify(&path, attributes, rules);
+        if file.test_module && class.role == Role::Code {
+            class.role = Role::Test;
+        }
+        let imports = imports(&file, class.role);
+        TreeFile { path, class, lines: file.lines, inline_tests: file.inline_test_lines, imports }
+    });
+    Tree { files: files.collect(), graph: structure.graph, gaps: structure.gaps }
+}
+
+fn imports(file: &StructureFile, role: Role) -> Imports {
+    match (file.language, file.unread) {
+        (Some(_), None) => {
+            Imports::Read { resolved: file.resolved, unresolved: file.unresolved, external: file.external }
+        }
+        (_, Some(Unread::NoParser)) => Imports::NoParser,
+        (_, Some(_)) => Imports::Unread,
+        (None, None) if matches!(role, Role::Code | Role::Test) => Imports::NoParser,
+        (None, None) => Imports::None,
+    }
+}
