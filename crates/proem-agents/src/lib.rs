@@ -1,5 +1,6 @@
 //! The agents as step machines: what each one needs to know, and what it proposes.
 
+pub mod adapt;
 pub mod assemble;
 pub mod prompted;
 pub mod risk;

@@ -342,7 +342,7 @@ pub(crate) struct Run {
     /// How often the model is asked at most until its answer meets the contract
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) attempts: std::num::NonZeroU32,
-    /// The most tokens of all attempts together, prompts and answers; the first attempt is always made
+    /// The most tokens of all attempts together, prompts and answers; nothing is sent that may take more
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_tokens: Option<u64>,
     /// The most that one run may cost, in dollars

@@ -3,6 +3,8 @@
 //! A project's file counts as written only if this user trusted it. Until then it may only
 //! restrict: its caps apply where they are lower, everything else in it is ignored.
 
+mod amount;
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
@@ -12,6 +14,8 @@ use proem_engine::providers::Answers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::amount::Dollars;
+use self::amount::tokens;
 use crate::failure::Failure;
 
 /// The keys of `config.toml` and `proem.toml`.
@@ -152,7 +156,8 @@ pub(crate) struct BudgetFile {
     pub(crate) project: Limits,
 }
 
-/// The most that may be spent, in dollars and in tokens of prompts and answers.
+/// The most that may be spent, in dollars and in tokens of prompts and answers. All that are named hold, so a
+/// month's that is lower than a day's is the one that is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Limits {
@@ -163,47 +168,14 @@ pub(crate) struct Limits {
     /// Dollars a run.
     pub(crate) run: Option<Dollars>,
     /// Tokens a day.
+    #[serde(deserialize_with = "tokens")]
     pub(crate) day_tokens: Option<u64>,
     /// Tokens a month.
+    #[serde(deserialize_with = "tokens")]
     pub(crate) month_tokens: Option<u64>,
     /// Tokens a run.
+    #[serde(deserialize_with = "tokens")]
     pub(crate) run_tokens: Option<u64>,
-}
-
-/// Dollars, as a number or a text with at most nine places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Amount", into = "String")]
-#[schemars(with = "f64")]
-pub(crate) struct Dollars(pub(crate) proem_engine::call::NanoDollars);
-
-/// Dollars as they are written.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Amount {
-    Whole(u64),
-    Number(f64),
-    Text(String),
-}
-
-impl TryFrom<Amount> for Dollars {
-    type Error = String;
-
-    fn try_from(amount: Amount) -> Result<Self, String> {
-        let text = match amount {
-            Amount::Whole(number) => number.to_string(),
-            // The shortest decimal that reads as the number is what was written.
-            Amount::Number(number) => number.to_string(),
-            Amount::Text(text) => text,
-        };
-        crate::args::records::dollars(&text).map(Self)
-    }
-}
-
-impl From<Dollars> for String {
-    fn from(dollars: Dollars) -> Self {
-        let (whole, part) = (dollars.0.0 / 1_000_000_000, dollars.0.0 % 1_000_000_000);
-        format!("{whole}.{part:09}").trim_end_matches('0').trim_end_matches('.').to_owned()
-    }
 }
 
 /// How much of a run is kept, the most first.

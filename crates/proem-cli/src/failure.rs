@@ -76,6 +76,8 @@ impl From<proem_runtime::Error> for Failure {
             | Error::AmbiguousRevision { .. }
             | Error::NoMergeBase { .. }
             | Error::NoCommits => Self::usage(error.to_string()),
+            // An answer about the record.
+            Error::NotReplayable { .. } => Self::finding(error.to_string()),
             _ => Self::outside(error.to_string()),
         }
     }

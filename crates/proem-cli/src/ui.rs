@@ -11,7 +11,7 @@ use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_text::character::is_hidden;
 
-pub(crate) use self::progress::target;
+pub(crate) use self::progress::{cleared, target};
 use crate::failure::Failure;
 
 pub(crate) const BOLD: Style = Style::new().bold();

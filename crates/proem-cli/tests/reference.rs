@@ -48,7 +48,8 @@ fn trimmed(text: &str) -> String {
 fn command_line() {
     let mut out = String::from(
         "# The command line\n\nData goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a\n\
-         finding or a negative answer, 2 usage or configuration, 3 something outside failed.\n",
+         finding or a negative answer, 2 usage or configuration, 3 something outside failed, 130 ended at\n\
+         once by a second ^C.\n",
     );
     let mut commands = vec![Vec::new()];
     while let Some(path) = commands.pop() {

@@ -7,6 +7,7 @@
 
 mod evaluate;
 mod format;
+mod grounds;
 mod lines;
 mod registry;
 mod signals;
@@ -17,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::evaluate::{evaluate, of_outcome};
 pub use self::format::Format;
-pub use self::lines::adapt;
+pub use self::grounds::{Ground, List};
+pub use self::lines::{adapt, grounded};
 pub use self::registry::{Registry, is_identifier, is_path, known_risks};
 pub use self::signals::{Derived, derive, signals};
 use crate::run::Time;
@@ -152,6 +154,10 @@ pub struct Profile {
     pub constraints: Vec<String>,
     /// How something looks.
     pub examples: Vec<String>,
+    /// Why each line is there; only in records, and not in those of older forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub grounds: Vec<Ground>,
 }
 
 /// A profile with what it was made from.
@@ -193,6 +199,21 @@ impl Profile {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.instructions.is_empty() && self.constraints.is_empty() && self.examples.is_empty()
+    }
+
+    /// Why a line is there; `None` where that was not kept.
+    #[must_use]
+    pub fn ground(&self, list: List, line: usize) -> Option<&Ground> {
+        let line = u32::try_from(line).ok()?;
+        self.grounds.iter().find(|ground| ground.list == list && ground.line == line)
+    }
+
+    /// The rules that wrote lines, in order; none where that was not kept.
+    #[must_use]
+    pub fn rules(&self) -> Vec<Rule> {
+        let mut rules: Vec<Rule> = self.grounds.iter().map(|ground| ground.rule).collect();
+        rules.dedup();
+        rules
     }
 
     /// The text of the section that a prompt shows; empty for an empty profile.

@@ -186,8 +186,11 @@ impl Caller {
 }
 
 impl<'c> Ready<'c> {
-    /// The attempt with that number, as a gate sees it.
-    const fn attempt(&self, number: u32) -> Attempt<'c> {
+    /// The attempt with that number, as a gate sees it; `body` is what goes over the wire.
+    const fn attempt<'b>(&self, number: u32, body: &'b [u8]) -> Attempt<'b>
+    where
+        'c: 'b,
+    {
         Attempt {
             slot: self.slot,
             number,
@@ -196,6 +199,7 @@ impl<'c> Ready<'c> {
             endpoint: &self.paced.endpoint,
             plan: self.plan,
             wire: self.wire,
+            body,
             dropped: self.dropped,
         }
     }

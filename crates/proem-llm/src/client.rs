@@ -16,9 +16,9 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
+use bytes::Bytes;
 use proem_engine::call::{Failure, FailureKind};
 use proem_engine::providers::Provider;
-use proem_text::json;
 use reqwest::header::HeaderValue;
 use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
@@ -79,7 +79,8 @@ impl Client {
         Self::default()
     }
 
-    /// Sends a request and waits for the head of its answer, whatever its status.
+    /// Sends a request and waits for the head of its answer, whatever its status; `body` is the request's
+    /// body in canonical JSON.
     ///
     /// Dropping the future closes the connection.
     ///
@@ -87,13 +88,13 @@ impl Client {
     ///
     /// What [`Endpoint::check`] finds, before anything is sent; [`FailureKind::Unreachable`],
     /// [`FailureKind::TimedOut`], or [`FailureKind::Cut`] if the connection ended before the head.
-    pub async fn send(&self, endpoint: &Endpoint, request: &WireRequest) -> Result<Answer, Failure> {
+    pub async fn send(&self, endpoint: &Endpoint, request: &WireRequest, body: Bytes) -> Result<Answer, Failure> {
         let (url, place) = endpoint.address(request.path)?;
         let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
         let asked = Asked::new(endpoint, &url);
         let route = Route { place, encryption, connect: endpoint.limits.connect };
-        let mut sending = self.route(route)?.post(url).body(json::compact(&request.body));
+        let mut sending = self.route(route)?.post(url).body(body);
         for (name, value) in &request.headers {
             sending = sending.header(*name, value);
         }

@@ -237,25 +237,26 @@ fn another_request_is_shown_as_a_difference() {
     let expected = "the cassette `DIR/0001-00-00.json` holds another request (- recorded, + to be sent); \
                     record again if the change is meant";
     assert_eq!(first, expected);
-    let expected = r#"@@ -1,12 +1,12 @@
- POST /messages
--anthropic-version: 2023-06-01
-+anthropic-version: 2024
- content-type: application/json
- 
- {
-   "messages": [
-     {
-       "content": "one\\n
--two",
-+TWO \\u001b[31m",
-       "role": "user"
-     }
-   ],"#;
+    let expected = r#"  @@ -1,12 +1,12 @@
+   POST /messages
+  -anthropic-version: 2023-06-01
+  +anthropic-version: 2024
+   content-type: application/json
+   
+   {
+     "messages": [
+       {
+         "content": "one\\n
+  -two",
+  +TWO \\u001b[31m",
+         "role": "user"
+       }
+     ],"#;
     assert_eq!(difference, expected);
     let elsewhere = WireRequest { path: "/chat/completions", ..tape().request };
     assert!(
-        said(replayer.take(SLOT, 0, URL, &elsewhere), &folder).contains("\n-POST /messages\n+POST /chat/completions\n")
+        said(replayer.take(SLOT, 0, URL, &elsewhere), &folder)
+            .contains("\n  -POST /messages\n  +POST /chat/completions\n")
     );
     let long = request(Json::from((0..500).collect::<Vec<_>>()));
     let difference = said(replayer.take(SLOT, 0, URL, &long), &folder);

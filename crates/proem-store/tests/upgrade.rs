@@ -18,7 +18,7 @@ use proem_store::{Access, Error, Opening, Origin, Store, Unusable, failpoint};
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _};
 
 /// Every table, with a query that has the columns of form 1 alone.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 14] = [
     "meta",
     "contents",
     "epochs",
@@ -29,7 +29,6 @@ const TABLES: [&str; 15] = [
     "attempts",
     "usage",
     "corrections",
-    "spend",
     "outcomes",
     "failures",
     "feedback",
@@ -39,6 +38,10 @@ const TABLES: [&str; 15] = [
 /// The columns that calls have in form 1.
 const CALLS: &str = "SELECT run, effect, project, actor, at, model, endpoint, tool, body, pieces, ended, state, \
                      result, finish, repairs, problems, dropped FROM calls";
+
+/// The sums of spending that form 1 has.
+const SPEND: &str = "SELECT project, day, model, agent, prompt, sum(attempts), sum(nanos), sum(tokens), sum(unknown), \
+                     sum(unpriced) FROM spend GROUP BY day, project, model, agent, prompt";
 
 /// The rows of a query, in words.
 async fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
@@ -54,7 +57,8 @@ async fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
 
 /// Everything that form 1 keeps.
 async fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
-    let mut all = vec![("calls".to_owned(), rows(sqlite, CALLS).await)];
+    let mut all =
+        vec![("calls".to_owned(), rows(sqlite, CALLS).await), ("spend".to_owned(), rows(sqlite, SPEND).await)];
     for table in TABLES {
         all.push((table.to_owned(), rows(sqlite, &format!("SELECT * FROM {table}")).await));
     }
@@ -99,7 +103,9 @@ async fn read(store: &Store) -> String {
         runs.push(store.run(&row.id).await.unwrap());
     }
     let statistics = store.statistics(&StatisticsWanted::default()).await.unwrap();
-    let costs = store.costs(&CostsWanted::default()).await.unwrap();
+    let mut costs = store.costs(&CostsWanted::default()).await.unwrap();
+    // Which endpoint was paid is told by the newest form alone.
+    costs.lines.iter_mut().for_each(|line| line.endpoint = None);
     format!("{runs:#?}\n{statistics:#?}\n{costs:#?}\n{:#?}", store.estimates().await.unwrap())
 }
 
@@ -110,15 +116,21 @@ async fn an_older_form_is_brought_to_the_newest() {
     let before = everything(&sqlite).await;
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
     let opened = sqlite.opened(Access::Write).await;
-    assert_eq!(opened.notes, ["the records were brought from form 1 to form 2, which an older Proem refuses"]);
-    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (2, 2));
+    assert_eq!(opened.notes, ["the records were brought from form 1 to form 3, which an older Proem refuses"]);
+    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (3, 3));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
-        let select = if table == "calls" { CALLS.to_owned() } else { format!("SELECT * FROM {table}") };
+        let select = match table.as_str() {
+            "calls" => CALLS.to_owned(),
+            "spend" => SPEND.to_owned(),
+            _ => format!("SELECT * FROM {table}"),
+        };
         assert_eq!(&rows(&sqlite, &select).await, before, "{table}");
     }
     let other = "SELECT count(*) FROM calls JOIN runs ON runs.id = calls.run WHERE (calls.agent, calls.prompt, \
                  calls.version, calls.closure) IS NOT (runs.agent, runs.prompt, runs.version, runs.closure)";
     assert_eq!(sqlite.number(other).await, 0);
+    let spent = opened.store.costs(&CostsWanted::default()).await.unwrap();
+    assert!(spent.lines.iter().all(|line| line.endpoint.as_deref() == Some("anthropic")), "{spent:?}");
     // What was booked before is corrected where it was booked.
     let attempt = proem_store::record::AttemptId(3);
     let run = opened.store.run_of(attempt).await.unwrap();
@@ -136,6 +148,20 @@ async fn an_older_form_is_brought_to_the_newest() {
     opened.store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");
     assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new(), "it is done once");
+}
+
+#[tokio::test]
+async fn what_was_spent_by_deleted_runs_stays_in_the_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    sqlite.execute("UPDATE spend SET attempts = attempts + 2, nanos = nanos + 7, tokens = tokens + 5").await.unwrap();
+    let sums = "SELECT sum(attempts), sum(nanos), sum(tokens), sum(unknown), sum(unpriced) FROM spend";
+    let before = rows(&sqlite, sums).await;
+    sqlite.open().await.close().await;
+    assert_eq!(rows(&sqlite, sums).await, before);
+    let deleted = "SELECT count(*) FROM spend WHERE endpoint = '' \
+                   AND (attempts, nanos, tokens, unknown, unpriced) = (2, 7, 5, 0, 0)";
+    assert_eq!(sqlite.number(deleted).await, 1);
 }
 
 #[tokio::test]
@@ -160,7 +186,7 @@ async fn an_older_form_is_read_as_it_is() {
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(form(&sqlite).await, 3);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -180,7 +206,7 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let as_it_was = read(&opened.store).await;
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true), "it left no trace");
     opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
-    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (2, true));
+    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (3, true));
     Given.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");
@@ -196,7 +222,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         Given.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (2, "ok"));
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (3, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -223,7 +249,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(form(&sqlite).await, 3);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -240,7 +266,7 @@ async fn a_process_upgrades() {
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(form(&sqlite).await, 3);
 }
 
 #[tokio::test]
@@ -258,7 +284,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (1, "ok"));
     assert!(everything(&sqlite).await == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 2);
+    assert_eq!(form(&sqlite).await, 3);
     Given.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");

@@ -1,13 +1,12 @@
 //! `proem adapt`: the profile that a history and signals give.
 
-mod history;
-mod registry;
-mod signals;
 mod values;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_agents::adapt::{self as files, quoted};
 use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Rule, Wishes, adapt, derive, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -21,8 +20,8 @@ use crate::records;
 use crate::ui::{self, BOLD, DIM, styled};
 use crate::when;
 
-/// The characters of a name that messages show.
-const SHOWN: usize = 60;
+/// The most bytes of a file of failures, signals or names. A hundred thousand failures are some twenty MiB.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// How many names that are only counted are shown.
 const NAMED: usize = 5;
@@ -44,17 +43,28 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     }
     let mut notes = Vec::new();
     let history = match &args.history {
-        Some(file) => history::read(&text_of(file)?, &mut notes)?,
+        Some(file) => {
+            let read = files::history(&text_of(file)?, &values::timestamp)?;
+            notes.extend(read.notes);
+            read.value
+        }
         None => records::blocking(recorded(&places, &project, args.agent.as_deref()))?,
     };
+    if let Some(agent) = args.agent.as_deref().filter(|_| history.is_empty()) {
+        notes.push(format!("no result of {} is recorded here; `proem failures list` names agents", quoted(agent)));
+    }
     let derived = derive(&history, wishes(&project.config.adapt)?, ageing(&project.config.adapt), now);
     notes.extend(derived.notes);
     let signals = match &args.signals {
-        Some(file) => signals::read(&text_of(file)?, derived.signals, &mut notes)?,
+        Some(file) => {
+            let read = files::signals(&text_of(file)?, derived.signals)?;
+            notes.extend(read.notes);
+            read.value
+        }
         None => derived.signals,
     };
     let (agents, risks) = match (&args.registry, &args.history) {
-        (Some(file), _) => registry::read(&text_of(file)?)?,
+        (Some(file), _) => files::registry(&text_of(file)?)?,
         (None, Some(_)) => (Registry::Vouched, Registry::Vouched),
         (None, None) => (Registry::Closed(project.book()?.prompts()), known_risks()),
     };
@@ -119,9 +129,24 @@ fn wishes(file: &AdaptFile) -> Result<Wishes, Failure> {
 /// A file's text, or standard input for `-`.
 fn text_of(file: &Path) -> Result<String, Failure> {
     let shown = show::terminal_str(&file.display().to_string());
-    let text =
-        if file == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
-    text.map_err(|e| Failure::usage(format!("could not read `{shown}`: {e}")))
+    let failed = |error: std::io::Error| Failure::usage(format!("could not read `{shown}`: {error}"));
+    let text = if file == Path::new("-") {
+        capped(std::io::stdin().lock())
+    } else {
+        std::fs::File::open(file).and_then(capped)
+    };
+    text.map_err(failed)?.ok_or_else(|| {
+        Failure::usage(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
+    })
+}
+
+/// A text of at most [`MOST_BYTES`]; `None` if it is longer.
+fn capped(from: impl Read) -> std::io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {
+        return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is no UTF-8 text"));
+    }
+    Ok(None)
 }
 
 /// Which names are only counted, by their beginnings.
@@ -135,16 +160,6 @@ fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String
     let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!("not shown as {what}: {}{more}", shown.join(", ")))
-}
-
-/// A name as messages show it.
-fn quoted(name: &str) -> String {
-    let shown = show::terminal_str(name).into_string();
-    let mut short: String = shown.chars().take(SHOWN).collect();
-    if short.len() < shown.len() {
-        short.push('…');
-    }
-    format!("`{short}`")
 }
 
 /// The profile with what it was made from.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Period, Scope, Unit};
-use proem_store::query::{CapNow, Costs, CostsWanted};
+use proem_store::query::{CapNow, Costs, CostsWanted, SpendLine};
 use proem_store::record::Project as Owner;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -21,6 +21,9 @@ use crate::places::Places;
 use crate::project::{Project, Reading};
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
 use crate::{records, when};
+
+/// Cells of a line's figures: cost, attempts and tokens.
+const FIGURES: usize = 33;
 
 /// Cells of the longest bar.
 const BAR: usize = 28;
@@ -86,7 +89,7 @@ impl Spending {
         }
         if !lines.is_empty() {
             out.push_str(&table("prompt", &by(lines, |line| line.prompt.clone())));
-            out.push_str(&table("model", &by(lines, |line| line.model.clone())));
+            out.push_str(&table("model", &by(lines, model)));
             out.push_str(&self.sum(&total(lines)));
         }
         if self.costs.open > 0 {
@@ -153,8 +156,12 @@ impl Spending {
     fn output(&self) -> Json {
         let lines = &self.costs.lines;
         let list = |sums: Vec<(String, Sum)>, name: &str| -> Vec<Json> {
-            sums.into_iter().map(|(group, sum)| sum.output(Some((name, &group)))).collect()
+            sums.into_iter().map(|(group, sum)| sum.output(&[(name, Some(&group))])).collect()
         };
+        let models = by(lines, |line| (line.model.clone(), line.endpoint.clone()));
+        let models = models
+            .into_iter()
+            .map(|((model, endpoint), sum)| sum.output(&[("model", Some(&model)), ("endpoint", endpoint.as_deref())]));
         let caps: Vec<Json> = self
             .caps
             .iter()
@@ -172,12 +179,20 @@ impl Spending {
             "project": self.project,
             "days": list(by(lines, |line| line.day.clone()), "day"),
             "prompts": list(by(lines, |line| line.prompt.clone()), "prompt"),
-            "models": list(by(lines, |line| line.model.clone()), "model"),
+            "models": models.collect::<Vec<_>>(),
             "projects": list(by(lines, |line| line.project.0.clone()), "project"),
-            "total": total(lines).output(None),
+            "total": total(lines).output(&[]),
             "open": { "attempts": self.costs.open, "nanoDollars": self.costs.reserved.0 },
             "caps": caps,
         })
+    }
+}
+
+/// A model as it is named where its endpoint is known: two may have models of one name, at two prices.
+fn model(line: &SpendLine) -> String {
+    match &line.endpoint {
+        Some(endpoint) => format!("{endpoint}/{}", line.model),
+        None => line.model.clone(),
     }
 }
 
@@ -185,25 +200,36 @@ fn table(name: &str, sums: &[(String, Sum)]) -> String {
     if sums.is_empty() {
         return String::new();
     }
-    let longest = sums.iter().map(|(name, _)| ui::cut(name, 32).chars().count()).max().unwrap_or(0).max(10);
+    // What is not known stands behind the bars, on the same line.
+    let marked = sums.iter().map(|(_, sum)| marks(sum).len()).max().unwrap_or(0);
+    let longest = sums.iter().map(|(name, _)| ui::cut(name, 32).chars().count()).max().unwrap_or(0);
+    let longest = longest.min(ui::width().saturating_sub(FIGURES.saturating_add(marked))).max(10);
     let most = sums.iter().map(|(_, sum)| sum.cost.0).max().unwrap_or(0);
     let head = format!("{name:longest$}  {:>12}  {:>8}  {:>7}", "cost", "attempts", "tokens");
     let mut out = format!("\n{}\n", styled(DIM, &head));
+    let widest = BAR.min(ui::width().saturating_sub(head.len().saturating_add(marked).saturating_add(3)));
     for (name, sum) in sums {
+        let bar = match widest {
+            0 => String::new(),
+            _ => format!("  {}", styled(CYAN, &bar(scaled(sum.cost.0), scaled(most), widest))),
+        };
         let cost = if sum.unpriced == sum.attempts { ui::UNKNOWN.to_owned() } else { sum.cost.to_string() };
-        let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
-        let marks = marks.iter().filter(|(count, _)| *count > 0);
-        let marks = marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count))));
         out.push_str(&format!(
-            "{}  {cost:>12}  {:>8}  {:>7}  {}{}\n",
+            "{}  {cost:>12}  {:>8}  {:>7}{bar}{}\n",
             cell(name, longest),
             ui::grouped(usize::try_from(sum.attempts).unwrap_or(usize::MAX)),
             ui::short(sum.tokens),
-            styled(CYAN, &bar(scaled(sum.cost.0), scaled(most), BAR)),
-            styled(YELLOW, &marks.collect::<String>()),
+            styled(YELLOW, &marks(sum)),
         ));
     }
     out
+}
+
+/// How much of a sum is not known.
+fn marks(sum: &Sum) -> String {
+    let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
+    let marks = marks.iter().filter(|(count, _)| *count > 0);
+    marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count)))).collect()
 }
 
 /// A count as bars and tables take it.
@@ -235,5 +261,43 @@ fn amount(unit: Unit, amount: u64) -> String {
     match unit {
         Unit::NanoDollars => NanoDollars(amount).to_string(),
         Unit::Tokens => format!("{} tokens", ui::grouped(usize::try_from(amount).unwrap_or(usize::MAX))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_endpoints_with_a_model_of_one_name_are_two() {
+        let line = |endpoint: Option<&str>, nanos: u64| SpendLine {
+            day: "2026-11-22".to_owned(),
+            project: Owner("/p".to_owned()),
+            model: "m".to_owned(),
+            endpoint: endpoint.map(str::to_owned),
+            prompt: "reviews/triage".to_owned(),
+            attempts: 1,
+            cost: NanoDollars(nanos),
+            tokens: 10,
+            unknown: 0,
+            unpriced: 0,
+        };
+        let lines = vec![line(None, 1_000_000), line(Some("local"), 2_000_000), line(Some("other"), 4_000_000)];
+        let spending = Spending {
+            since: "2026-11-01".to_owned(),
+            zone: "UTC".to_owned(),
+            project: Some("/p".to_owned()),
+            costs: Costs { lines, ..Costs::default() },
+            caps: Vec::new(),
+        };
+        let page = spending.page();
+        let (_, models) = page.split_once("model ").unwrap();
+        let rows: Vec<Vec<&str>> =
+            models.lines().skip(1).take(3).map(|row| row.split_whitespace().take(2).collect()).collect();
+        assert_eq!(rows, [["local/m", "$0.002000"], ["m", "$0.001000"], ["other/m", "$0.004000"]], "{page}");
+        let models = spending.output()["models"].take();
+        let told = |index: usize| (&models[index]["model"], &models[index]["endpoint"], &models[index]["nanoDollars"]);
+        assert_eq!(told(0), (&json!("m"), &Json::Null, &json!(1_000_000)));
+        assert_eq!(told(2), (&json!("m"), &json!("other"), &json!(4_000_000)));
     }
 }

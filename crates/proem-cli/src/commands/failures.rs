@@ -31,7 +31,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
                 let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
                 ui::data(&format!("{}\n", json::pretty(&json!(rows))))?;
             } else if rows.is_empty() {
-                ui::note("no failures are recorded here");
+                ui::note(&format!("no failures{} are recorded here", of(agent.as_deref())));
             } else {
                 ui::listing(&table(&rows))?;
             }
@@ -42,8 +42,8 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let count = records::blocking(clear(&places, &project, (agent.as_deref(), way)))?;
             let failures = format!("{} {}", ui::counted(count, "failure"), if count == 1 { "counts" } else { "count" });
             ui::note(&match (count, way) {
-                (0, ClearingWay::Clear) => "there is no failure to clear".to_owned(),
-                (0, ClearingWay::Undo) => "there is no clearing to undo".to_owned(),
+                (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
+                (0, ClearingWay::Undo) => format!("there is no clearing{} to undo", of(agent.as_deref())),
                 (_, ClearingWay::Clear) => {
                     format!("{failures} no more; `proem failures clear --undo` takes that back")
                 }
@@ -52,6 +52,11 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whose failures are meant, if it is not all agents'.
+fn of(agent: Option<&str>) -> String {
+    agent.map_or_else(String::new, |agent| format!(" of `{}`", show::terminal_str(agent)))
 }
 
 async fn list(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Failure> {

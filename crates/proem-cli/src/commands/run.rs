@@ -7,6 +7,7 @@ pub(super) mod account;
 pub(super) mod asking;
 mod batch;
 mod input;
+mod interrupt;
 mod journal;
 pub(super) mod made;
 pub(crate) mod output;
@@ -24,7 +25,6 @@ use crate::args::Run;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{Project, Reading};
-use crate::ui;
 
 pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let places = Places::find()?;
@@ -56,26 +56,22 @@ enum Work<'w> {
     Single(Json),
 }
 
-/// A runtime for calls, and a token that Ctrl-C cancels.
+/// A runtime for calls, and a token that the first ^C cancels; the second one ends the process.
 ///
-/// The runs themselves stay on this thread; a second one moves the bytes.
+/// The runs themselves stay on this thread; a second one moves the bytes and hears ^C.
 pub(super) fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|e| Failure::outside(format!("could not start the runtime for network calls: {e}")))?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let stop = CancellationToken::new();
-        let cancelled = stop.clone();
-        let listener = tokio::spawn(async move {
-            match tokio::signal::ctrl_c().await {
-                Ok(()) => cancelled.cancel(),
-                Err(error) => ui::note(&format!("Ctrl-C can't be heard: {error}")),
-            }
-        });
-        let done = work(stop).await;
-        listener.abort();
-        done
-    })
+        // Nobody waits for it: it ends with the runtime.
+        _ = tokio::spawn(interrupt::listen(stop.clone()));
+        work(stop).await
+    });
+    // A look-up of a name that hangs can't be broken off, and nobody waits for its answer any longer.
+    runtime.shutdown_background();
+    done
 }

@@ -11,6 +11,7 @@ mod show;
 use std::process::ExitCode;
 
 use proem_store::Store;
+use proem_store::query::RunsWanted;
 use proem_store::record::RunId;
 
 use crate::args::records::{RecordsPlace, RunsCommand};
@@ -47,7 +48,7 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
         RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
         RunsCommand::Feedback { run, verdict, note, place } => {
-            records::blocking(feedback::run(&places, &project, (run, *verdict, note), place.json))
+            records::blocking(feedback::run(&places, &project, (run, *verdict, note), place))
         }
         RunsCommand::Purge { runs, before, everything: _, place } => {
             records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
@@ -55,7 +56,31 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The run whose id begins like that.
-async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Failure> {
-    Ok(store.find(&records::owner(project), id).await?)
+/// The run whose id begins like that. `last` is the newest of this project, or of all that are meant.
+async fn found(store: &Store, project: &Project, (id, place): (&str, &RecordsPlace)) -> Result<RunId, Failure> {
+    match back(id).filter(|_| place.all) {
+        Some(back) => newest(store, id, back).await,
+        None => Ok(store.find(&records::owner(project), id).await?),
+    }
+}
+
+/// How far back `last` or `last~N` goes.
+fn back(id: &str) -> Option<u32> {
+    match id.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// The newest run of all projects, or the one so many before it.
+async fn newest(store: &Store, id: &str, back: u32) -> Result<RunId, Failure> {
+    let wanted = RunsWanted { limit: Some(back.saturating_add(1)), ..RunsWanted::default() };
+    let place = usize::try_from(back).unwrap_or(usize::MAX);
+    let row = store.runs(&wanted).await?.into_iter().nth(place);
+    row.map(|row| row.id).ok_or_else(|| {
+        Failure::usage(match back {
+            0 => "no run is recorded".to_owned(),
+            _ => format!("there is no `{id}`: fewer runs are recorded; `proem runs list --all` names them"),
+        })
+    })
 }

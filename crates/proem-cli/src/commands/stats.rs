@@ -45,15 +45,19 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
         let value = serde_json::to_value(&found).map_err(|error| Failure::bug("stats", error))?;
         ui::data(&format!("{}\n", json::pretty(&value)))?;
     } else if found.all.runs == 0 {
-        ui::aside("no run since then is recorded; `proem run` and `proem assemble` record what they do\n");
+        let whose = if args.place.all { "" } else { " of this project" };
+        ui::aside(&format!(
+            "no run{whose} since then is recorded; `proem run` and `proem assemble` record what they do\n"
+        ));
     } else {
-        ui::listing(&page(&found, &when::date(since, &zone), &when::date(now, &zone)))?;
+        let whose = if args.place.all { "all runs" } else { "runs of this project" };
+        ui::listing(&page(&found, whose, (&when::date(since, &zone), &when::date(now, &zone))))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(found: &Statistics, since: &str, today: &str) -> String {
-    let mut out = format!("{} since {since}; n says how many values a figure is of\n", styled(BOLD, "all runs"));
+fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String {
+    let mut out = format!("{} since {since}; n says how many values a figure is of\n", styled(BOLD, whose));
     out.push_str(&group(&found.all));
     out.push_str(&days(&found.days, since, today));
     for (name, groups) in [("by prompt", &found.prompts), ("by tool", &found.tools), ("by role", &found.roles)] {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use proem_engine::assembly::PromptId;
-use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Wishes, adapt, derive, known_risks};
+use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Wishes, derive, grounded, known_risks};
 use proem_store::{Access, Store};
 
 use super::{open, owner};
@@ -68,7 +68,7 @@ pub(crate) async fn adapted(
     };
     let agents: BTreeSet<String> = project.book()?.prompts();
     let derived = derive(&recorded, wishes, ageing, now);
-    let mut adapted = adapt(&derived.signals, &Registry::Closed(agents), &known_risks());
+    let mut adapted = grounded(&derived.signals, &Registry::Closed(agents), &known_risks());
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes));
     Ok(Some(adapted))
 }

@@ -1,6 +1,6 @@
 //! Where progress is drawn.
 
-use std::io;
+use std::io::{self, StderrLock, Write as _};
 
 use console::{Term, is_dumb};
 use indicatif::{ProgressDrawTarget, TermLike};
@@ -20,6 +20,18 @@ pub(crate) fn target() -> ProgressDrawTarget {
         return ProgressDrawTarget::hidden();
     }
     ProgressDrawTarget::term_like_with_hz(Box::new(Narrower(term)), RATE)
+}
+
+/// Takes away what is drawn on standard error, with the `^C` behind it. Nobody else writes there until the lock
+/// is let go.
+pub(crate) fn cleared() -> StderrLock<'static> {
+    let mut held = io::stderr().lock();
+    if Term::stderr().is_term() && !is_dumb() {
+        // Back to the first column, and Erase in Line of all of it (ECMA-48, CR and EL 2): a bar has one line.
+        // Nothing is left to tell if standard error is closed.
+        _ = held.write_all(b"\r\x1b[2K");
+    }
+    held
 }
 
 /// A terminal whose lines end a little earlier.

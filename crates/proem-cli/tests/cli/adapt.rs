@@ -163,6 +163,43 @@ fn nothing_recorded_is_nothing_to_list_or_clear() {
     let shown = [&["failures", "list"][..], &["failures", "clear"], &["failures", "clear", "--undo"]]
         .map(|args| fixture.proem(args).transcript());
     snapshot!(shown.join("\n"));
+    let said = |args: &[&str]| fixture.proem(args).stderr().to_owned();
+    for (args, expected) in [
+        (&["failures", "list"][..], "note: no failures of `reviews` are recorded here\n"),
+        (&["failures", "clear"], "note: there is no failure of `reviews` to clear\n"),
+        (&["adapt"], "note: no result of `reviews` is recorded here; `proem failures list` names agents\n"),
+    ] {
+        assert_eq!(said(&[args, &["--agent", "reviews"]].concat()), expected);
+    }
+}
+
+#[test]
+fn what_was_listed_is_a_history_and_what_was_cleared_counts_no_more() {
+    let server = start(vec![Reply::value(json!({ "severity": "worst" }))]);
+    let fixture = run::fixture(&server, "");
+    assert_eq!(fixture.proem(&["run", "reviews/triage", "--set", "title=It crashes"]).code(), 3);
+    fixture.write("names.txt", "reviews/triage\nexecution_failed\nschema_failed\n");
+    let check = |rules: &str, notes: &str| {
+        fixture.write("history.json", fixture.proem(&["failures", "list", "--json"]).answer());
+        let run = fixture.proem(&["adapt", "--history", "history.json", "--registry", "names.txt"]);
+        assert!(run.answer().contains(&format!("\nrules: {rules}\n")), "{}", run.stdout());
+        assert_eq!(run.stderr(), notes);
+    };
+    check("baseline, failures, risks, retry", "");
+    fixture.proem(&["failures", "clear"]).answer();
+    check("baseline", "note: 1 record left out: cleared\n");
+    fixture.proem(&["failures", "clear", "--undo"]).answer();
+    check("baseline, failures, risks, retry", "");
+}
+
+#[test]
+fn a_history_without_an_end_is_refused() {
+    let fixture = Fixture::folder();
+    for flag in ["--history", "--signals", "--registry"] {
+        let run = fixture.proem(&["adapt", flag, "/dev/zero"]);
+        assert_eq!((run.code(), run.stdout()), (2, ""));
+        assert_eq!(run.stderr(), "error: `/dev/zero` has more than 64 MiB; leave out what is old\n");
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod gallery;
 mod golden;
 mod guide;
 mod hostile;
+mod incident;
 mod records;
 mod risk;
 mod run;

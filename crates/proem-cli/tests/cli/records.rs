@@ -414,7 +414,56 @@ fn a_fork_leaves_the_old_run_as_it_is() {
     assert_ne!(output["run"], old.as_str());
     assert_eq!(sql(&fixture, "SELECT parent FROM runs WHERE parent IS NOT NULL"), std::slice::from_ref(&old));
     assert_eq!(sql(&fixture, "SELECT run FROM snapshots"), std::slice::from_ref(&old));
+    // What the old run lost is the old run's: what the fork cost is known.
+    let listed = fixture.proem(&["runs", "list", "--limit", "1", "--json"]).json();
+    assert_eq!((&output["run"], &output["costNanoDollars"]), (&listed[0]["id"], &listed[0]["costNanoDollars"]));
+    assert!(output["costNanoDollars"].is_u64(), "{output}");
+    let shown = fixture.proem(&["runs", "show", &old]);
+    let lost = "  attempt 1, try 1: nobody saw how it ended\n    use unknown, booked in full: $";
+    assert!(shown.answer().contains(lost), "nobody knows of 0 bytes in 0 ms: {}", shown.stdout());
     fixture.proem(&["runs", "resume", &old]).json();
+    // What it began with goes with the old run.
+    let fork = output["run"].as_str().unwrap();
+    fixture.proem(&["runs", "replay", fork]).answer();
+    fixture.proem(&["runs", "purge", &old]).answer();
+    let run = fixture.proem(&["runs", "replay", fork]);
+    let says = format!(
+        "error: run `{}` can't be replayed: what it began with is run `{}`'s, of which it is a fork, and that was deleted\n",
+        fork.get(..8).unwrap(),
+        old.get(..8).unwrap()
+    );
+    assert_eq!((run.code(), run.stdout(), run.stderr()), (1, "", says.as_str()));
+}
+
+#[test]
+fn the_last_run_of_all_projects_is_meant_where_all_are() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let [first, second] = [(); 2].map(|()| triage(&fixture, &["--json"]).json()["run"].as_str().unwrap().to_owned());
+    fixture.write("other/README.md", "# Another project\n");
+    let other = |args: &[&str]| fixture.proem(&[&["runs"][..], args, &["--root", "other"]].concat());
+    let shown = |run: &str| other(&["show", run, "--all", "--json"]).json()["run"]["id"].clone();
+    assert_eq!((shown("last"), shown("last~1")), (json!(second), json!(first)));
+    assert_eq!(other(&["diff", "last~1", "last", "--all", "--json"]).json()["second"]["run"], json!(second));
+    assert_eq!(other(&["replay", "--all", "--json"]).json()["run"], json!(second));
+    other(&["feedback", "last", "good", "--all"]).answer();
+    assert_eq!(other(&["purge", "last", "--all", "--json"]).json()["runs"], 1);
+    assert_eq!(sql(&fixture, "SELECT id FROM runs"), [first]);
+    for (args, expected) in [
+        (&["show", "last"][..], "error: no run of this project is recorded\n"),
+        (
+            &["show", "last~1", "--all"],
+            "error: there is no `last~1`: fewer runs are recorded; `proem runs list --all` names them\n",
+        ),
+    ] {
+        let run = other(args);
+        assert_eq!((run.code(), run.stderr()), (2, expected));
+    }
+    // A folder that was moved, or the wrong one, has no runs of its own.
+    let listed = other(&["list"]);
+    assert!(listed.answer().is_empty() && listed.stderr().contains("`--all` lists them"), "{}", listed.stderr());
+    fixture.proem(&["runs", "purge", "last"]).answer();
+    assert!(!other(&["list"]).stderr().contains("--all"));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! `proem run` against a server on loopback that speaks the providers' wire protocols.
 
+mod interrupt;
+mod refused;
+
 use std::fs;
 use std::process::Stdio;
 
@@ -8,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
 use crate::guide;
+use crate::records::sql;
 
 const PROMPT: &str = "---
 model: small
@@ -445,6 +449,52 @@ fn a_line_that_cant_be_asked_stops_no_other() {
 }
 
 #[test]
+fn nothing_is_sent_that_may_take_more_tokens_than_the_run_may() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    let run = fixture.proem(&["run", "reviews/strict", "--set", "title=It crashes", "--max-tokens", "100"]);
+    assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 0), "{}", run.stderr());
+    assert!(run.stderr().contains("all attempts of a run may take 100; raise `--max-tokens`"), "{}", run.stderr());
+    assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["refused"]);
+    let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-tokens", "100"];
+    let run = fixture.proem(&args);
+    assert_eq!((run.code(), server.requests().len()), (3, 0), "{}", run.stderr());
+    assert!(run.stdout().contains("high") && run.stderr().contains("fallback"), "{}", run.transcript());
+    // One line that is too long keeps no other from being asked.
+    let long = "It crashes. ".repeat(400);
+    fixture.write("rows.jsonl", format!("{{\"title\": \"{long}\"}}\n{{\"title\": \"b\"}}\n"));
+    let batch = ["run", "reviews/strict", "--batch", "rows.jsonl", "--max-tokens", "900"];
+    let run = fixture.proem(&batch);
+    assert_eq!(server.requests().len(), 1, "{}", run.stderr());
+    assert_eq!(results(run.stdout()), [(1, "failed".to_owned()), (2, "answered".to_owned())], "{}", run.stderr());
+}
+
+#[test]
+fn a_record_says_why_each_line_of_its_profile_is_there() {
+    let wrong = || Reply::value(json!({ "severity": "worst" }));
+    let server = start(vec![wrong(), wrong(), low()]);
+    let fixture = fixture(&server, "");
+    let ask = ["run", "reviews/strict", "--set", "title=It crashes", "--time-sensitive"];
+    assert_eq!(fixture.proem(&ask).code(), 3);
+    let told = fixture.proem(&[&ask[..], &["--json"]].concat()).json();
+    assert_eq!(told["profile"]["shown"].get("grounds"), None, "its rules and signals stand beside it: {told}");
+    let profile = fixture.proem(&["runs", "show", "last", "--json"]).json()["profile"].take();
+    let grounds = profile["grounds"].as_array().unwrap();
+    let lines = ["instructions", "constraints", "examples"].map(|list| profile[list].as_array().unwrap().len());
+    assert_eq!(grounds.len(), lines.iter().sum::<usize>(), "{profile:#}");
+    let of = |rule: &str| grounds.iter().find(|ground| ground["rule"] == rule).cloned().unwrap_or_default();
+    let expected = json!({
+        "list": "instructions", "line": 1, "rule": "failures", "failures": 1, "names": ["reviews/strict"]
+    });
+    assert_eq!(
+        (of("failures"), &of("risks")["names"]),
+        (expected, &json!(["execution_failed", "schema_failed"])),
+        "{profile:#}"
+    );
+    assert_eq!(of("time"), json!({ "list": "constraints", "line": 2, "rule": "time" }));
+}
+
+#[test]
 fn cassettes_answer_the_same_request_and_no_other() {
     let server = start(vec![low()]);
     let mut fixture = fixture(&server, "");
@@ -465,6 +515,8 @@ fn cassettes_answer_the_same_request_and_no_other() {
     let other = run(&fixture, &["--set", "title=It froze", "--replay", "tapes"]);
     assert_eq!(other.code(), 1, "{}", other.stderr());
     assert!(other.stderr().contains("It froze") && other.stderr().contains("It crashes"), "{}", other.stderr());
+    let errors = other.stderr().lines().filter(|line| line.starts_with("error:")).count();
+    assert_eq!(errors, 1, "a difference is one error: {}", other.stderr());
     assert_eq!(server.requests().len(), requests, "a replay sends nothing");
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Server};
+use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
 use serde_json::{Value as Json, json};
 use sqlx::{ConnectOptions as _, Executor as _};
 use unicode_width::UnicodeWidthStr as _;
@@ -169,6 +169,68 @@ fn a_run_is_shown() {
     assert_eq!(json["value"]["severity"], "low");
     assert!(json["calls"][0]["sections"][0]["text"].is_string());
     assert_eq!(json["feedback"][0]["note"], "missed the deadlock");
+}
+
+/// An answer that ended like this.
+fn ended(finish: Finish) -> Reply {
+    let value = Block::Value(json!({ "severity": "low" }));
+    let usage = Some(Counts { input: 100, output: 10, ..Counts::default() });
+    Reply { say: Say::Answer(Answer { content: vec![value], finish, usage }), how: How::default() }
+}
+
+#[test]
+fn what_came_back_is_shown() {
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "come\u{1b}[2J back" } });
+    let said = Raw { status: 503, headers: Vec::new(), body: body.to_string().into_bytes() };
+    let server = start(vec![
+        wrong(),
+        Reply::value(json!({ "severity": "worse" })),
+        Reply::text("It burns.\n$ proem trust\n"),
+        Reply { say: Say::Raw(said), how: How::default() },
+    ]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    let check = |prompt: &str, expected: &[&str]| {
+        triage(&fixture, prompt, "It burns");
+        let shown = fixture.proem(&["runs", "show"]);
+        for expected in expected {
+            assert!(shown.answer().contains(expected), "{expected}\n{}", shown.stdout());
+        }
+    };
+    check("reviews/strict", &["answered, calls\n  │ {\"severity\":\"worst\"}\n", "\n  │ {\"severity\":\"worse\"}\n"]);
+    check("reviews/free", &["answered, stop\n  │ It burns.\n  │ $ proem trust\n"]);
+    check("reviews/strict", &["failed\n  │ provider `anthropic` ", "  the provider said:\n  │ come\\u{1b}[2J back\n"]);
+}
+
+#[test]
+fn of_what_is_kept_as_hashes_the_broken_rule_is_shown() {
+    let server = start(vec![wrong(), low()]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    configure_more(&fixture, "[records]\nkeep = \"hashes\"\n");
+    triage(&fixture, "reviews/strict", "It hangs").answer();
+    let shown = fixture.proem(&["runs", "show"]);
+    let says =
+        "answered, calls\n  (the answer is not kept)\n  wrong: something breaks `enum`; what it is, is not kept\n";
+    assert!(shown.answer().contains(says), "{}", shown.stdout());
+}
+
+#[test]
+fn an_answer_that_met_no_contract_was_not_right() {
+    let server = start(vec![low(), ended(Finish::Filter), ended(Finish::Length), wrong(), low()]);
+    let fixture = fixture(&server, "attempts = 1\n");
+    for _ in 0..4 {
+        triage(&fixture, "reviews/triage", "It burns");
+    }
+    let all = fixture.proem(&["stats", "--json"]).json()["all"].clone();
+    assert_eq!(all["successRate"], json!({ "value": 0.4, "n": 5 }), "{all}");
+    assert_eq!(all["schemaFailures"], json!({ "value": 1.0, "n": 5 }), "a refusal breaks no contract");
+    assert_eq!(all["fallbackRate"], json!({ "value": 0.5, "n": 4 }));
+    fixture.proem(&["assemble", "mend the clock"]).answer();
+    let stats = fixture.proem(&["stats", "--json"]).json();
+    assert_eq!(stats["all"]["runs"], 5);
+    for rate in ["fallbackRate", "escalationRate"] {
+        assert_eq!(stats["all"][rate]["n"], 4, "what asks nobody can't fall back or escalate: {rate}");
+        assert_eq!(stats["prompts"][0][rate], json!({ "value": null, "n": 0 }), "{stats}");
+    }
 }
 
 #[test]

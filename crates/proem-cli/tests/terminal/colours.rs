@@ -1,5 +1,8 @@
 //! What is drawn in which colours, and where in none.
 
+use sqlx::{Connection as _, SqliteConnection};
+
+use crate::fixture::Fixture;
 use crate::scene::{proem, recorded, settled};
 use crate::screen::{WIDE, start, start_on, visible};
 
@@ -58,6 +61,17 @@ fn colours_can_be_had_in_a_pipe() {
     assert!(!fixture.proem(&["runs", "show", "--json"]).answer().contains('\u{1b}'), "data have no colours");
 }
 
+/// Makes what was spent unknown in part.
+fn not_known(fixture: &Fixture) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let records = fixture.base.join("state/proem/records.db");
+        let mut records = SqliteConnection::connect(&records.display().to_string()).await.unwrap();
+        let unknown = "UPDATE spend SET unknown = 123, unpriced = 7, attempts = 999";
+        sqlx::query(unknown).execute(&mut records).await.unwrap();
+    });
+}
+
 #[test]
 fn lines_fit_a_terminal_of_eighty_columns() {
     let (_server, fixture) = recorded();
@@ -78,4 +92,9 @@ fn lines_fit_a_terminal_of_eighty_columns() {
         }
     }
     snapshot!("records_on_eighty_columns", said);
+    not_known(&fixture);
+    let Some(terminal) = start(proem(&fixture, &["cost", "--all"])) else { return };
+    let left = terminal.end();
+    assert!(left.shown.contains("123 unknown  7 unpriced"), "{}", left.shown);
+    assert_eq!(left.wrapped(), 0, "{}", left.shown);
 }

@@ -23,6 +23,7 @@ mod dialogue;
 #[path = "../cli/fixture.rs"]
 #[expect(dead_code, reason = "every test of the binary has this fixture; a terminal needs a part of it")]
 mod fixture;
+mod interrupt;
 mod life;
 mod scene;
 mod screen;

@@ -2,6 +2,7 @@
 //!
 //! Every line is a template; what stands in a slot is a registered name, a number or a [`super::Format`].
 
+use super::grounds::{Ground, List, Slot};
 use super::signals::AGENTS;
 use super::{Adapted, Profile, Registry, Rule, Signals};
 
@@ -26,57 +27,80 @@ const COMPLIANCE: &str = "Name what compliance demands here, where the form of t
 /// three agents, twelve risks.
 #[must_use]
 pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted {
+    let mut adapted = grounded(signals, agents, risks);
+    adapted.profile.grounds.clear();
+    adapted
+}
+
+/// [`adapt`], where the profile says for each line why it is there, as records keep it.
+#[must_use]
+pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted {
     let mut adapted =
         Adapted { profile: Profile::default(), signals: signals.clone(), rules: Vec::new(), notes: Vec::new() };
-    adapted
-        .add(Rule::Baseline, [(Kind::Instruction, BASELINE.to_owned()), (Kind::Constraint, NO_SPECULATION.to_owned())]);
+    let always = [(List::Instructions, BASELINE.to_owned()), (List::Constraints, NO_SPECULATION.to_owned())];
+    adapted.add(Rule::Baseline, &Behind::default(), always);
     if signals.recent_failure_count > 0 || !signals.last_failure_subagents.is_empty() {
         let slot = adapted.slot("agent", &signals.last_failure_subagents, (agents, AGENTS));
-        let whose = slot.map_or_else(String::new, |slot| format!(" of {slot}"));
+        let whose = if slot == Slot::default() { String::new() } else { format!(" of {}", slot.in_words()) };
         let line = format!("Earlier results{whose} failed: deal first with what went wrong there.");
-        adapted.add(Rule::Failures, [(Kind::Instruction, line), (Kind::Constraint, OTHER_WAY.to_owned())]);
+        let behind = Behind { failures: Some(signals.recent_failure_count), slot };
+        adapted.add(Rule::Failures, &behind, [(List::Instructions, line), (List::Constraints, OTHER_WAY.to_owned())]);
     }
-    if let Some(slot) = adapted.slot("risk", &signals.risk_tags, (risks, RISKS)) {
-        adapted.add(Rule::Risks, [(Kind::Instruction, format!("Guard against these known risks: {slot}."))]);
+    let slot = adapted.slot("risk", &signals.risk_tags, (risks, RISKS));
+    if slot != Slot::default() {
+        let line = format!("Guard against these known risks: {}.", slot.in_words());
+        adapted.add(Rule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
     }
+    let plain = Behind::default();
     if signals.needs_retry {
-        adapted.add(Rule::Retry, [(Kind::Instruction, RECOVER.to_owned()), (Kind::Example, MISSING_OUTPUT.to_owned())]);
+        let lines = [(List::Instructions, RECOVER.to_owned()), (List::Examples, MISSING_OUTPUT.to_owned())];
+        adapted.add(Rule::Retry, &plain, lines);
     }
     if signals.time_sensitive {
-        adapted.add(Rule::Time, [(Kind::Constraint, SHORT.to_owned())]);
+        adapted.add(Rule::Time, &plain, [(List::Constraints, SHORT.to_owned())]);
     }
     if signals.compliance_required {
-        adapted.add(Rule::Compliance, [(Kind::Constraint, COMPLIANCE.to_owned())]);
+        adapted.add(Rule::Compliance, &plain, [(List::Constraints, COMPLIANCE.to_owned())]);
     }
     if let Some(format) = signals.preferred_format {
         let line = format!("Write the answer as {format}; where its form is set already, write the texts in it so.");
-        adapted.add(Rule::Format, [(Kind::Instruction, line)]);
+        let slot = Slot { names: vec![format.as_str().to_owned()], others: 0 };
+        adapted.add(Rule::Format, &Behind { failures: None, slot }, [(List::Instructions, line)]);
     }
     adapted
 }
 
-/// Where a line stands.
-#[derive(Clone, Copy)]
-enum Kind {
-    Instruction,
-    Constraint,
-    Example,
+/// The signals behind the lines of a rule.
+#[derive(Default)]
+struct Behind {
+    failures: Option<u64>,
+    slot: Slot,
 }
 
 impl Adapted {
-    fn add(&mut self, rule: Rule, lines: impl IntoIterator<Item = (Kind, String)>) {
+    fn add(&mut self, rule: Rule, behind: &Behind, lines: impl IntoIterator<Item = (List, String)>) {
         self.rules.push(rule);
-        for (kind, line) in lines {
-            match kind {
-                Kind::Instruction => self.profile.instructions.push(line),
-                Kind::Constraint => self.profile.constraints.push(line),
-                Kind::Example => self.profile.examples.push(line),
-            }
+        for (list, line) in lines {
+            let lines = match list {
+                List::Instructions => &mut self.profile.instructions,
+                List::Constraints => &mut self.profile.constraints,
+                List::Examples => &mut self.profile.examples,
+            };
+            let ground = Ground {
+                list,
+                line: u32::try_from(lines.len()).unwrap_or(u32::MAX),
+                rule,
+                failures: behind.failures,
+                names: behind.slot.names.clone(),
+                others: behind.slot.others,
+            };
+            lines.push(line);
+            self.profile.grounds.push(ground);
         }
     }
 
-    /// Distinct names as a list for a line; `None` without any.
-    fn slot(&mut self, what: &str, names: &[String], (registry, most): (&Registry, usize)) -> Option<String> {
+    /// Distinct names for a line, as far as it shows them.
+    fn slot(&mut self, what: &str, names: &[String], (registry, most): (&Registry, usize)) -> Slot {
         let mut shown: Vec<&str> = Vec::new();
         let mut others: Vec<&str> = Vec::new();
         let mut beyond: Vec<&str> = Vec::new();
@@ -97,15 +121,7 @@ impl Adapted {
         if !beyond.is_empty() {
             self.notes.push(format!("{} beyond the first {most}: only counted", words(beyond.len())));
         }
-        let rest = match others.len().saturating_add(beyond.len()) {
-            0 => None,
-            1 => Some(String::from("1 other")),
-            count => Some(format!("{count} others")),
-        };
-        match (shown.is_empty(), rest) {
-            (true, rest) => rest,
-            (false, None) => Some(shown.join(", ")),
-            (false, Some(rest)) => Some(format!("{} and {rest}", shown.join(", "))),
-        }
+        let others = u64::try_from(others.len().saturating_add(beyond.len())).unwrap_or(u64::MAX);
+        Slot { names: shown.into_iter().map(str::to_owned).collect(), others }
     }
 }

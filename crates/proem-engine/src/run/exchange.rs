@@ -3,7 +3,7 @@
 //! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
 //! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
 //! are not asked again; no more is asked than [`Limits`] allow, by the most that each attempt can
-//! cost.
+//! take, the first one included.
 
 mod answer;
 mod feedback;
@@ -76,8 +76,9 @@ impl core::fmt::Debug for Terms<'_> {
 pub struct Limits {
     /// How often a model is asked, the first time included.
     pub attempts: NonZeroU32,
-    /// The most tokens of all attempts together, prompts and answers; `None` is only bound by
-    /// `attempts`. The first attempt is always made.
+    /// The most tokens of all attempts together, prompts as they are counted here and the most that
+    /// answers may have; `None` is only bound by `attempts`. An attempt that may take more than is left
+    /// is not made.
     pub tokens: Option<u64>,
 }
 
@@ -248,6 +249,22 @@ impl<'t> Exchange<'t> {
         Ok(Self { terms, state })
     }
 
+    /// Asks for the first time, or ends as what a budget has no room for does.
+    fn begin(&mut self) -> Step<Outcome> {
+        let request = self.state.request.clone();
+        let tokens = most_tokens(&request);
+        match self.terms.limits.tokens {
+            Some(most) if tokens > most => {
+                let why = format!(
+                    "a call that may take up to {tokens} tokens does not fit: all attempts of a run may take {most}; \
+                     raise `--max-tokens`, or keep fewer tokens free for the answer"
+                );
+                self.failed(EffectId(0), Failure::new(FailureKind::NotBooked, why))
+            }
+            _ => self.ask(request),
+        }
+    }
+
     /// Asks.
     fn ask(&mut self, request: Request) -> Step<Outcome> {
         self.state.spent = self.state.spent.saturating_add(most_tokens(&request));
@@ -366,7 +383,7 @@ impl Machine for Exchange<'_> {
             (Phase::Over, _) => return out_of_step("the exchange is over; nothing can happen to it any more"),
             (Phase::New, What::Started) => {
                 self.state.now = now;
-                self.ask(self.state.request.clone())
+                self.begin()
             }
             (_, What::Cancelled { why }) => {
                 self.state.now = now;

@@ -36,6 +36,8 @@ pub struct Attempt<'c> {
     pub plan: &'c CachePlan,
     /// What is sent, without its key.
     pub wire: &'c WireRequest,
+    /// The bytes of its body: canonical JSON.
+    pub body: &'c [u8],
     /// What the provider does not get.
     pub dropped: &'c [Dropped],
 }

@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use proem_engine::call::{Failure, FailureKind, Response};
 use proem_engine::run::Time;
+use proem_text::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +30,8 @@ pub(super) async fn carry(
     attempts: &mut Vec<Sent>,
 ) -> Result<Response, Failure> {
     ready.paced.endpoint.check()?;
+    // The same bytes for whoever writes them down and for every attempt.
+    let body = Bytes::from(json::compact(&ready.wire.body));
     let mut backoff = Duration::ZERO;
     for number in 0_u32.. {
         let waiting = Instant::now();
@@ -39,7 +43,7 @@ pub(super) async fn carry(
             ready.paced.pace.enter().await
         };
         let Some(permit) = unless(stop, entering).await else { break };
-        let attempt = ready.attempt(number);
+        let attempt = ready.attempt(number, &body);
         match unless(stop, ready.gate.enter(&attempt)).await {
             Some(entered) => entered?,
             None => {
@@ -51,7 +55,7 @@ pub(super) async fn carry(
         }
         let began = Instant::now();
         let mut course = Course::new(recorder);
-        let ended = unless(stop, course.run(client, ready)).await.unwrap_or_else(|| broken(cancelled()));
+        let ended = unless(stop, course.run(client, ready, &body)).await.unwrap_or_else(|| broken(cancelled()));
         drop(permit);
         let mut made = course.end(ended, began.saturating_duration_since(waiting), began.elapsed());
         attempts.push(made.sent.clone());
@@ -152,8 +156,8 @@ impl<'c> Course<'c> {
         Made { sent: Sent { status, waited, took, bytes, failed }, head, chunks: self.chunks, ended, result }
     }
 
-    async fn run(&mut self, client: &Client, ready: &Ready<'c>) -> TapeEnd {
-        let mut answer = match client.send(&ready.paced.endpoint, ready.wire).await {
+    async fn run(&mut self, client: &Client, ready: &Ready<'c>, body: &Bytes) -> TapeEnd {
+        let mut answer = match client.send(&ready.paced.endpoint, ready.wire, body.clone()).await {
             Ok(answer) => answer,
             Err(failure) => return broken(failure),
         };

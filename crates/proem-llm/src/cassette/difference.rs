@@ -12,7 +12,7 @@ const MOST_LINES: usize = 60;
 /// Longer lines are broken, so that a change in a long text doesn't show all of it.
 const WIDTH: usize = 160;
 
-/// The difference in path, headers and body; `None` if there is none.
+/// The difference in path, headers and body, indented as what belongs to the line above it; `None` if there is none.
 pub(super) fn between(stored: &Stored, request: &WireRequest) -> Option<String> {
     let request = Asked::of(request);
     let (recorded, sent) = (readable(&stored.request), readable(&request));
@@ -30,7 +30,8 @@ pub(super) fn between(stored: &Stored, request: &WireRequest) -> Option<String> 
         shown.truncate(MOST_LINES.saturating_sub(1));
         shown.push(format!("… {} more lines", more.saturating_add(1)));
     }
-    Some(shown.join("\n"))
+    let indented: Vec<String> = shown.into_iter().map(|line| format!("  {line}")).collect();
+    Some(indented.join("\n"))
 }
 
 fn read_back(body: &Json) -> Json {

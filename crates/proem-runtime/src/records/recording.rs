@@ -28,7 +28,7 @@ use serde_json::Value as Json;
 use self::clean::Cleaner;
 use self::passing::Pass;
 use self::rows::{Asked, Common};
-use super::resume::{State, Written};
+use super::resume::{Waits, Written};
 use super::sealed::{Binding, SealKey, seal};
 use crate::driver::{Journal, Pausing};
 
@@ -289,10 +289,10 @@ impl<'k> Recording<'k> {
         held.trouble.get_or_insert_with(|| format!("{what} could not be recorded: {why}"));
     }
 
-    /// The texts of a state's requests that are kept with their call, with their hashes; none that is
+    /// The texts of requests that are kept with their call, with their hashes; none that is
     /// kept otherwise than it is.
-    fn kept_texts<'s>(&self, state: &'s State) -> Vec<(&'s str, String)> {
-        let requests = state.effects.iter().filter_map(|(_, effect)| match effect {
+    fn kept_texts<'s>(&self, effects: &'s [(EffectId, Effect)]) -> Vec<(&'s str, String)> {
+        let requests = effects.iter().filter_map(|(_, effect)| match effect {
             Effect::Call { request } => Some(request),
             _ => None,
         });
@@ -305,14 +305,14 @@ impl<'k> Recording<'k> {
     }
 
     /// The state, sealed; nothing where a run is not to be resumed.
-    fn sealed(&self, state: &State, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
+    fn sealed(&self, machine: Json, waits: Waits<'_>, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
         if self.kept.keeping == Keeping::Hashes {
             return Ok(None);
         }
-        let json = serde_json::to_value(state).map_err(|error| unwritable(&error))?;
-        let kept = self.kept_texts(state);
+        let state = waits.of(machine).map_err(|error| unwritable(&error))?;
+        let kept = self.kept_texts(waits.effects);
         let kept: Vec<(&str, &str)> = kept.iter().map(|(text, hash)| (*text, hash.as_str())).collect();
-        let written = serde_json::to_vec(&Written::new(&json, &kept)).map_err(|error| unwritable(&error))?;
+        let written = serde_json::to_vec(&Written::new(&state, &kept)).map_err(|error| unwritable(&error))?;
         let binding = Binding {
             project: &self.kept.project.0,
             run: &self.id.0,
@@ -374,8 +374,7 @@ impl Journal for Recording<'_> {
         let step = self.held().next;
         self.held().alone = effects.len() == 1;
         if self.kept.keeping == Keeping::Content {
-            let state = State { machine: state()?, effects: effects.to_vec(), ..State::default() };
-            let snapshot = self.sealed(&state, step)?;
+            let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
             self.held().snapshot = snapshot;
         }
         // What is no call passes no gate: an answer that is held must not wait for one.
@@ -391,14 +390,14 @@ impl Journal for Recording<'_> {
         pausing: Pausing<'_>,
     ) -> Result<(), proem_engine::Error> {
         let (questions, until) = match pausing {
-            Pausing::Asks(questions) => (questions.to_vec(), None),
+            Pausing::Asks(questions) => (questions, None),
             Pausing::Waits { .. } if self.unrecorded().is_some() => return Ok(()),
-            Pausing::Waits { until } => (Vec::new(), Some(until)),
+            Pausing::Waits { until } => ([].as_slice(), Some(until)),
         };
         let asked = questions.iter().map(|question| self.cleaner.text(&question.text)).collect();
         let step = self.held().next;
-        let state = State { machine: state()?, effects: Vec::new(), questions, until };
-        let Some(snapshot) = self.sealed(&state, step)? else {
+        let waits = Waits { questions, until, ..Waits::default() };
+        let Some(snapshot) = self.sealed(state()?, waits, step)? else {
             return if until.is_some() { Ok(()) } else { Err(unanswerable(&"only hashes are kept (`records.keep`)")) };
         };
         let (begins, steps) = {

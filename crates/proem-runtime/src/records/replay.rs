@@ -13,7 +13,7 @@ use proem_llm::codec::encode;
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{CallRow, RunDetail, RunState};
-use proem_store::record::{Content, RunOutcome};
+use proem_store::record::{Content, RunId, RunOutcome};
 use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -136,6 +136,20 @@ fn kind(event: &Event) -> String {
     what.get("kind").and_then(Json::as_str).unwrap_or("an event").to_owned()
 }
 
+/// Why a fork can't be replayed whose parent can't be read.
+fn without(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
+    match error {
+        proem_store::Error::NotFound(_) => Error::NotReplayable {
+            run: fork.short().to_owned(),
+            why: format!(
+                "what it began with is run `{}`'s, of which it is a fork, and that was deleted",
+                parent.short()
+            ),
+        },
+        error => error.into(),
+    }
+}
+
 /// What is recorded of a run and its parents.
 struct Record {
     run: String,
@@ -156,7 +170,9 @@ impl Record {
                 calls.entry(call.effect).or_insert(call);
             }
             match run.row.parent {
-                Some(parent) if first > 0 => run = store.run(&parent).await?,
+                Some(parent) if first > 0 => {
+                    run = store.run(&parent).await.map_err(|error| without(&detail.row.id, &parent, error))?;
+                }
                 _ => break,
             }
             before = first;
@@ -280,8 +296,9 @@ impl Record {
     fn end(&self, replayed: &Replayed, outcome: &Outcome, detail: &RunDetail) -> Option<Difference> {
         let RunState::Ended(recorded) = detail.row.state else { return None };
         let (how, because, value) = replayed_end(outcome);
-        // Whether a failure was one of the budget's is in the record alone.
-        let how = if recorded == RunOutcome::Refused && how == RunOutcome::Failed { recorded } else { how };
+        // Whether it was the budget that nobody was asked for is in the record alone.
+        let may_be_refused = matches!(how, RunOutcome::Failed | RunOutcome::FellBack);
+        let how = if recorded == RunOutcome::Refused && may_be_refused { recorded } else { how };
         if how != recorded {
             return Some(replayed.at_the_end(recorded.as_str().to_owned(), how.as_str().to_owned()));
         }

@@ -34,6 +34,28 @@ pub struct State {
     pub until: Option<Time>,
 }
 
+/// What a machine waits for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Waits<'w> {
+    pub(super) effects: &'w [(EffectId, Effect)],
+    pub(super) questions: &'w [Question],
+    pub(super) until: Option<Time>,
+}
+
+impl Waits<'_> {
+    /// The JSON of the [`State`] of a machine that waits for this; the machine's own is not copied, for
+    /// every text of a request stands in it.
+    pub(super) fn of(self, machine: Json) -> serde_json::Result<Json> {
+        let fields = [
+            ("machine", machine),
+            ("effects", serde_json::to_value(self.effects)?),
+            ("questions", serde_json::to_value(self.questions)?),
+            ("until", serde_json::to_value(self.until)?),
+        ];
+        Ok(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
 /// A state as it is sealed: the texts of its requests are kept beside it, once each, and only their
 /// hashes are sealed. They bind the texts as firmly as the texts themselves would.
 #[derive(Debug, Serialize, Deserialize)]
@@ -254,4 +276,38 @@ async fn known(store: &Store, detail: &RunDetail, state: &State) -> Result<BTree
         known.insert(*effect, Performed::Response { response: Box::new(response) });
     }
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_engine::assembly::{Assembly, PromptId};
+    use proem_engine::call::{Answering, Arrival, Request};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_sealed_is_the_state() {
+        let prompt = PromptId {
+            agent: "a".to_owned(),
+            name: "b".to_owned(),
+            version: "1.0.0".to_owned(),
+            closure: "c".to_owned(),
+        };
+        let assembly = Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 9 };
+        let (answer, arrival) = (Answering::Text, Arrival::Whole);
+        let request = Request { model: "m".to_owned(), assembly, answer, temperature_percent: None, arrival };
+        let effects = [(EffectId(3), Effect::Call { request: Box::new(request) })];
+        let questions = [Question { text: "Which?".to_owned(), options: vec!["this".to_owned()] }];
+        let machine = json!({ "at": [1, "two"] });
+        let waits = Waits { effects: &effects, questions: &questions, until: Some(Time(7)) };
+        let state = State {
+            machine: machine.clone(),
+            effects: effects.to_vec(),
+            questions: questions.to_vec(),
+            until: waits.until,
+        };
+        let sealed = waits.of(machine).unwrap();
+        assert_eq!(sealed, serde_json::to_value(&state).unwrap());
+        assert_eq!(serde_json::from_value::<State>(sealed).unwrap(), state);
+    }
 }

@@ -14,6 +14,7 @@ use proem_llm::endpoint::Endpoint;
 use proem_llm::pace::Pace;
 use proem_llm::retry::{Advice, Failed, Next, Policy, advice};
 use proem_llm::wire::{Head, WireRequest};
+use proem_text::json;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Limits, MAX_REQUEST_BYTES, MAX_TEXTS};
@@ -118,7 +119,7 @@ impl Asking {
 
     async fn attempt(&self, request: &WireRequest, count: usize, heard: &mut Heard) -> Result<Vec<Vec<f32>>, Failure> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let mut answer = self.client.send(&self.endpoint, request).await?;
+        let mut answer = self.client.send(&self.endpoint, request, json::compact(&request.body).into()).await?;
         let head = heard.head.insert(answer.head().clone());
         let (status, is_answer) = (head.status, head.status == 200);
         let most = if is_answer { self.endpoint.limits.answer_bytes } else { MAX_REFUSAL_BYTES };

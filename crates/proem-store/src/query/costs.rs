@@ -30,6 +30,8 @@ pub struct SpendLine {
     pub project: Project,
     /// The model.
     pub model: String,
+    /// The endpoint that has it; `None` for what was booked before that was kept.
+    pub endpoint: Option<String>,
     /// `agent/prompt`.
     pub prompt: String,
     /// How many attempts.
@@ -47,7 +49,7 @@ pub struct SpendLine {
 /// What was spent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// By day, project, model and prompt; the days ascend.
+    /// By day, project, model, endpoint and prompt; the days ascend.
     pub lines: Vec<SpendLine>,
     /// Attempts that are open.
     pub open: u64,
@@ -117,8 +119,8 @@ pub(crate) async fn costs(reader: &mut SqliteConnection, wanted: &CostsWanted) -
     sqlx::query("BEGIN").execute(&mut *reader).await?;
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
     let rows = sqlx::query(
-        "SELECT day, project, model, agent, prompt, attempts, nanos, tokens, unknown, unpriced FROM spend \
-         WHERE day >= ?1 AND (?2 IS NULL OR project = ?2) ORDER BY day, project, model, agent, prompt",
+        "SELECT day, project, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced FROM spend \
+         WHERE day >= ?1 AND (?2 IS NULL OR project = ?2) ORDER BY day, project, model, endpoint, agent, prompt",
     )
     .bind(wanted.since.as_deref().unwrap_or(""))
     .bind(project)
@@ -140,10 +142,12 @@ pub(crate) async fn costs(reader: &mut SqliteConnection, wanted: &CostsWanted) -
 
 fn line(row: &SqliteRow) -> Result<SpendLine, Fault> {
     let (agent, prompt): (&str, &str) = (get(row, "agent")?, get(row, "prompt")?);
+    let endpoint: String = get(row, "endpoint")?;
     Ok(SpendLine {
         day: get(row, "day")?,
         project: Project(get(row, "project")?),
         model: get(row, "model")?,
+        endpoint: (!endpoint.is_empty()).then_some(endpoint),
         prompt: format!("{agent}/{prompt}"),
         attempts: count(row, "attempts")?,
         cost: NanoDollars(count(row, "nanos")?),

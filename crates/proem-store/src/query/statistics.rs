@@ -56,13 +56,14 @@ pub struct Group {
     pub output_tokens: Summary,
     /// Tokens read from the cache over tokens of prompts.
     pub cache_hit_rate: Summary,
-    /// Calls whose answer met its contract at once over calls that were answered.
+    /// Calls whose answer met its contract at once over calls that were answered. A refusal and an answer that
+    /// was cut off meet none.
     pub success_rate: Summary,
     /// Answers that broke their contract.
     pub schema_failures: Summary,
     /// Repaired places of answers.
     pub repairs: Summary,
-    /// Runs that ended with the prompt's own value, over runs that ended.
+    /// Runs that ended with the prompt's own value, over runs that ended and were to ask a model.
     pub fallback_rate: Summary,
     /// The median time of an answered attempt, in milliseconds.
     pub latency_p50_ms: Summary,
@@ -78,7 +79,7 @@ pub struct Group {
     pub filtered: Summary,
     /// Texts with a finding at or above flag, over texts that were looked at.
     pub threat_rate: Summary,
-    /// Runs that asked a person, over runs that ended.
+    /// Runs that asked a person, over the same.
     pub escalation_rate: Summary,
     /// What it cost in all, in dollars.
     pub cost: Summary,
@@ -176,8 +177,8 @@ async fn grouped(
     Ok(query.fetch_all(reader).await?)
 }
 
-/// The sums of runs.
-const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended') AS ended, \
+/// The sums of runs. What was only assembled asked nobody, so that it could neither fall back nor escalate.
+const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AND r.outcome <> 'assembled') AS ended, \
      total(r.state = 'ended' AND r.outcome = 'fell-back') AS fell_back, \
      total(r.state = 'ended' AND r.numbers ->> 'escalated') AS escalated, \
      json_group_array(r.numbers ->> 'assembledUs') FILTER (WHERE r.numbers ->> 'assembledUs' IS NOT NULL) AS assembled, \
@@ -226,7 +227,9 @@ const CALLED_BY: [&str; 5] = [
 
 async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
     let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
-         total(c.state = 'answered' AND json_array_length(c.problems) = 0) AS at_once, \
+         total(c.state = 'answered' AND coalesce(c.finish, '') NOT IN ('refusal', 'length') \
+         AND json_array_length(c.problems) = 0) AS at_once, \
+         total(json_array_length(c.problems) > 0) FILTER (WHERE c.state = 'answered') AS broken, \
          total(json_array_length(c.repairs)) FILTER (WHERE c.state = 'answered') AS repairs, \
          total(s.tokens) FILTER (WHERE s.monolithic_tokens IS NOT NULL) AS assembled, \
          total(s.monolithic_tokens) AS monolithic, count(s.monolithic_tokens) AS monolithic_n";
@@ -239,6 +242,7 @@ async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &m
         let called = Called {
             sent: count(&row, "sent")?,
             at_once,
+            broken: Sum { total: total(&row, "broken")?, n },
             repairs: Sum { total: total(&row, "repairs")?, n },
             assembled: total(&row, "assembled")?,
             monolithic: sum(&row, "monolithic", "monolithic_n")?,

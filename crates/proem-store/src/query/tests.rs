@@ -8,7 +8,11 @@ use super::values::Fault;
 use super::{CostsWanted, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics};
 use crate::record::{CallState, Project, RunId, RunOutcome};
 
-const SCHEMA: &str = concat!(include_str!("../../migrations/0001.sql"), include_str!("../../migrations/0002.sql"));
+const SCHEMA: &str = concat!(
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql")
+);
 
 /// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.
 const ROWS: &str = r#"
@@ -36,9 +40,9 @@ INSERT INTO attempts SELECT 9, id, 0, 1, project, actor, epoch, started, '2025-1
 INSERT INTO usage VALUES (3, '/p', 'x', 3001, 200, NULL, 10, 120, 0, 80, 60, 0, 20, '{"input":80,"cacheRead":60,"cacheWrites":[],"output":20}', 300, 100);
 INSERT INTO usage VALUES (9, '/p', 'x', 3001, NULL, 'connection', 0, 20, 0, NULL, NULL, NULL, NULL, NULL, NULL, 70);
 INSERT INTO corrections (attempt, project, actor, at, nanos, why) VALUES (3, '/p', 'x', 1, 250, 'w'), (3, '/p', 'x', 2, 260, 'w');
-INSERT INTO spend VALUES ('/p', '2025-11-22', 'm', 'reviews', 'triage', 2, 260, 170, 1, 1),
-    ('/p', '2025-11-01', 'm', 'reviews', 'triage', 1, 40, 7, 0, 0), ('/p', '2025-10-31', 'm', 'reviews', 'triage', 1, 1000, 7, 0, 0),
-    ('/q', '2025-11-22', 'm', 'reviews', 'triage', 1, 5, 9, 0, 0);
+INSERT INTO spend VALUES ('/p', '2025-11-22', 'm', 'e', 'reviews', 'triage', 2, 260, 170, 1, 1),
+    ('/p', '2025-11-01', 'm', '', 'reviews', 'triage', 1, 40, 7, 0, 0), ('/p', '2025-10-31', 'm', 'e', 'reviews', 'triage', 1, 1000, 7, 0, 0),
+    ('/q', '2025-11-22', 'm', 'f', 'reviews', 'triage', 1, 5, 9, 0, 0);
 INSERT INTO outcomes SELECT id, project, actor, started, 'reviews/triage', 'reviews', iif(started = 3000, 'high', 'low'),
     'complete', '[]' FROM runs WHERE started IN (3000, 4000, 5000);
 INSERT INTO failures (run, project, actor, at, agent, kind, issue, cleared)
@@ -213,6 +217,15 @@ async fn spending_and_caps_add_up() {
         assert_eq!(found.first().map(|now| now.spent), Some(Spent { settled, open }), "{cap:?}");
         sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn spending_is_told_apart_by_endpoint_where_that_is_known() {
+    let mut memory = memory(ROWS).await;
+    let found = costs::costs(&mut memory, &CostsWanted::default()).await.unwrap();
+    let line =
+        |line: &costs::SpendLine| format!("{}@{} {}", line.model, line.endpoint.as_deref().unwrap_or("?"), line.cost.0);
+    assert_eq!(found.lines.iter().map(line).collect::<Vec<_>>(), ["m@e 1000", "m@? 40", "m@e 260", "m@f 5"]);
 }
 
 #[tokio::test]

@@ -102,11 +102,12 @@ fn book(script: &mut Script<'_>, attempt: &Attempt, at: Time, used: &Used, excha
     script.with(booking.reported).with(booking.nanos).with(booking.tokens).with(attempt.id);
     // Money and tokens stay far below what an integer holds; the least of both keeps it so.
     script.add(
-        "INSERT INTO spend (project, day, model, agent, prompt, attempts, nanos, tokens, unknown, unpriced) \
-         SELECT attempts.project, attempts.day, coalesce(calls.model, runs.model), coalesce(calls.agent, runs.agent), \
-         coalesce(calls.prompt, runs.prompt), 1, ?, ?, ?, ? FROM attempts JOIN runs ON runs.id = attempts.run LEFT JOIN calls ON calls.run = attempts.run AND \
-         calls.effect = attempts.effect WHERE attempts.id = ? \
-         ON CONFLICT (day, project, model, agent, prompt) DO UPDATE SET attempts = attempts + 1, \
+        "INSERT INTO spend (project, day, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced) \
+         SELECT attempts.project, attempts.day, coalesce(calls.model, runs.model), \
+         coalesce(calls.endpoint, runs.endpoint), coalesce(calls.agent, runs.agent), \
+         coalesce(calls.prompt, runs.prompt), 1, ?, ?, ?, ? FROM attempts JOIN runs ON runs.id = attempts.run \
+         LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ? \
+         ON CONFLICT (day, project, model, endpoint, agent, prompt) DO UPDATE SET attempts = attempts + 1, \
          nanos = min(nanos + excluded.nanos, 1 << 61), tokens = min(tokens + excluded.tokens, 1 << 61), \
          unknown = unknown + excluded.unknown, unpriced = unpriced + excluded.unpriced",
     );

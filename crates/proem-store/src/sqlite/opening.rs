@@ -21,14 +21,19 @@ use crate::failpoint;
 use crate::store::{Access, Opened, Opening, Origin, Store};
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 2] = [include_str!("../../migrations/0001.sql"), include_str!("../../migrations/0002.sql")];
+const FORMS: [&str; 3] = [
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql"),
+];
 
 /// Lets a store of an older form be read as one of the newest: what is not there is made of what is, by views
 /// of this connection's that stand before the tables. A column that the file has meanwhile comes first.
 const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
     (SELECT version FROM main.runs WHERE id = c.run) AS version, \
-    (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c";
+    (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c;
+    CREATE TEMP VIEW spend AS SELECT s.*, '' AS endpoint FROM main.spend s";
 
 /// How long it is waited for another process's transaction.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);

@@ -100,10 +100,11 @@ impl Writing {
         script.with(&actor).with(at).with(nanos).with(&correction.why).with(id);
         script.add(
             "UPDATE spend SET nanos = max(0, nanos + ?), unknown = unknown - ?, unpriced = unpriced - ? \
-             WHERE (day, project, model, agent, prompt) = (SELECT attempts.day, attempts.project, \
-             coalesce(calls.model, runs.model), coalesce(calls.agent, runs.agent), coalesce(calls.prompt, runs.prompt) \
-             FROM attempts JOIN runs ON runs.id = attempts.run LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect \
-             WHERE attempts.id = ?)",
+             WHERE (day, project, model, endpoint, agent, prompt) = (SELECT attempts.day, attempts.project, \
+             coalesce(calls.model, runs.model), coalesce(calls.endpoint, runs.endpoint), \
+             coalesce(calls.agent, runs.agent), coalesce(calls.prompt, runs.prompt) \
+             FROM attempts JOIN runs ON runs.id = attempts.run \
+             LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ?)",
         );
         script.with(nanos.saturating_sub(before.unwrap_or(0)));
         script.with(i64::from(state == "unknown" && !corrected)).with(i64::from(before.is_none())).with(id);

@@ -1,12 +1,10 @@
-//! Values of JSON that somebody else wrote.
+//! Times as other programs write them.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use proem_engine::run::Time;
-use serde_json::{Map, Value as Json};
-
-use super::quoted;
+use serde_json::Value as Json;
 
 /// A moment: RFC 3339, in UTC where it has no zone.
 pub(super) fn moment(text: &str) -> Option<Time> {
@@ -30,68 +28,6 @@ pub(super) fn timestamp(value: &Json) -> Option<Time> {
         }
         .map(|timestamp| Time(timestamp.as_millisecond())),
         _ => None,
-    }
-}
-
-/// What is wrong with a file, and what was not taken as it was.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) problems: Vec<String>,
-    pub(super) notes: Vec<String>,
-}
-
-impl Found {
-    /// A member that must be a text.
-    pub(super) fn text(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<String> {
-        match fields.get(key) {
-            Some(Json::String(text)) => Some(text.clone()),
-            Some(other) => {
-                self.problems.push(format!("{place}: `{key}` is {}, and a text is expected", kind(other)));
-                None
-            }
-            None => {
-                self.problems.push(format!("{place}: there is no `{key}`"));
-                None
-            }
-        }
-    }
-
-    /// A list of texts; null and nothing are none.
-    pub(super) fn texts(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<Vec<String>> {
-        let items = match fields.get(key)? {
-            Json::Null => return None,
-            Json::Array(items) => items,
-            other => {
-                self.problems.push(format!("{place}: `{key}` is {}, and a list of texts is expected", kind(other)));
-                return None;
-            }
-        };
-        let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-        if texts.is_none() {
-            self.problems.push(format!("{place}: `{key}` is expected to hold texts only"));
-        }
-        texts
-    }
-
-    /// Names the keys that mean nothing here.
-    pub(super) fn unknown_keys(&mut self, fields: &Map<String, Json>, known: &[&str], place: &str) {
-        let unknown: Vec<String> =
-            fields.keys().filter(|key| !known.contains(&key.as_str())).map(|key| quoted(key)).collect();
-        if !unknown.is_empty() {
-            self.notes.push(format!("{place}: not used: {}", unknown.join(", ")));
-        }
-    }
-}
-
-/// What a value is, for messages.
-pub(super) fn kind(value: &Json) -> &'static str {
-    match value {
-        Json::Null => "null",
-        Json::Bool(_) => "true or false",
-        Json::Number(_) => "a number",
-        Json::String(_) => "a text",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "an object",
     }
 }
 

@@ -16,12 +16,18 @@ use crate::{records, when};
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
+/// The most that the records hold for one attempt: 2⁵⁰ billionths of a dollar, more than a million dollars.
+const MOST: NanoDollars = NanoDollars(1 << 50);
+
 pub(super) async fn run(
     places: &Places,
     project: &Project,
     (attempt, cost): (i64, NanoDollars),
     why: &str,
 ) -> Result<ExitCode, Failure> {
+    if cost > MOST {
+        return Err(Failure::usage(format!("{cost} is more than is booked for one attempt; the most is {MOST}")));
+    }
     let store = records::open(places, project, Access::Write).await?.store;
     let done = correct(&store, (AttemptId(attempt), cost), why).await;
     store.close().await;

@@ -25,8 +25,8 @@ impl Sum {
         self.unpriced = self.unpriced.saturating_add(line.unpriced);
     }
 
-    /// For programs, under the name of what it is a sum of.
-    pub(super) fn output(self, group: Option<(&str, &str)>) -> Json {
+    /// For programs, beside what it is a sum of, each by its name.
+    pub(super) fn output(self, groups: &[(&str, Option<&str>)]) -> Json {
         let mut out = json!({
             "nanoDollars": self.cost.0,
             "attempts": self.attempts,
@@ -34,16 +34,16 @@ impl Sum {
             "unknown": self.unknown,
             "unpriced": self.unpriced,
         });
-        if let (Some((name, group)), Some(fields)) = (group, out.as_object_mut()) {
-            fields.insert(name.to_owned(), Json::from(group));
+        if let Some(fields) = out.as_object_mut() {
+            fields.extend(groups.iter().map(|(name, group)| ((*name).to_owned(), Json::from(*group))));
         }
         out
     }
 }
 
-/// A sum for each group, in the order of their names.
-pub(super) fn by(lines: &[SpendLine], group: impl Fn(&SpendLine) -> String) -> Vec<(String, Sum)> {
-    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+/// A sum for each group, in their order.
+pub(super) fn by<G: Ord>(lines: &[SpendLine], group: impl Fn(&SpendLine) -> G) -> Vec<(G, Sum)> {
+    let mut sums: BTreeMap<G, Sum> = BTreeMap::new();
     for line in lines {
         sums.entry(group(line)).or_default().add(line);
     }

@@ -188,11 +188,9 @@ fn is_cancelled(ran: &Ran) -> bool {
 fn fatal(ran: &Ran) -> Option<String> {
     let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
     let everywhere = match failure.kind {
-        FailureKind::KeyRefused
-        | FailureKind::UnknownModel
-        | FailureKind::NoCredit
-        | FailureKind::NotBooked
-        | FailureKind::Redirected => true,
+        FailureKind::KeyRefused | FailureKind::UnknownModel | FailureKind::NoCredit | FailureKind::Redirected => true,
+        // A line that is too long by itself keeps no other from being asked.
+        FailureKind::NotBooked => !ran.made.is_empty(),
         // Without a key the fallback is as good for each line as for the first.
         FailureKind::NoKey => matches!(ran.outcome.ended, Ended::Failed { .. }),
         _ => false,

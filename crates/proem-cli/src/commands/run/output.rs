@@ -94,7 +94,9 @@ pub(crate) struct ProfileOut {
 
 impl From<&Adapted> for ProfileOut {
     fn from(adapted: &Adapted) -> Self {
-        Self { shown: adapted.profile.clone(), rules: adapted.rules.clone(), signals: adapted.signals.clone() }
+        // The rules and signals stand beside it.
+        let shown = Profile { grounds: Vec::new(), ..adapted.profile.clone() };
+        Self { shown, rules: adapted.rules.clone(), signals: adapted.signals.clone() }
     }
 }
 

@@ -168,9 +168,9 @@ impl Setting {
             made: remade.made,
             records: None,
             adapted: profile.map(|profile| Adapted {
+                rules: profile.rules(),
                 profile,
                 signals: proem_engine::profile::Signals::default(),
-                rules: Vec::new(),
                 notes: Vec::new(),
             }),
             asked,

@@ -45,7 +45,7 @@ pub(super) async fn run(
     let (first, second) = (Named::parse(first)?, second.map(Named::parse).transpose()?);
     let store = records::look(places, project).await?;
     let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
-        Ok(store.run(&super::found(&store, project, named.run).await?).await?)
+        Ok(store.run(&super::found(&store, project, (named.run, place)).await?).await?)
     };
     let former = detail(&first).await?;
     let latter = match &second {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use proem_store::Access;
 use proem_store::record::{NewFeedback, RunId};
 
-use super::{Failure, Places, Project, found};
+use super::{Failure, Places, Project, RecordsPlace, found};
 use crate::args::records::VerdictArg;
 use crate::{records, ui, when};
 
@@ -13,13 +13,13 @@ pub(super) async fn run(
     places: &Places,
     project: &Project,
     (run, verdict, note): (&str, VerdictArg, &str),
-    json: bool,
+    place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
     let store = records::open(places, project, Access::Write).await?.store;
-    let written = write(&store, project, run, (verdict, note)).await;
+    let written = write(&store, project, (run, place), (verdict, note)).await;
     store.close().await;
     let (run, verdict) = written?;
-    if json {
+    if place.json {
         let said = serde_json::json!({ "run": run.0, "verdict": verdict, "note": note });
         ui::data(&format!("{}\n", proem_text::json::pretty(&said)))?;
     } else {
@@ -31,10 +31,10 @@ pub(super) async fn run(
 async fn write(
     store: &proem_store::Store,
     project: &Project,
-    run: &str,
+    (run, place): (&str, &RecordsPlace),
     (verdict, note): (VerdictArg, &str),
 ) -> Result<(RunId, &'static str), Failure> {
-    let run = found(store, project, run).await?;
+    let run = found(store, project, (run, place)).await?;
     let verdict = match verdict {
         VerdictArg::Good => "good",
         VerdictArg::Bad => "bad",

@@ -43,6 +43,11 @@ pub(super) async fn run(
         ui::data(&format!("{}\n", json::pretty(&Json::Array(rows))))?;
     } else if rows.is_empty() {
         ui::aside(&empty(&wanted));
+        if wanted.project.is_some() && !store.runs(&RunsWanted { project: None, ..wanted }).await?.is_empty() {
+            ui::note(
+                "there are such runs of other projects; `--all` lists them, and a folder that was moved is another",
+            );
+        }
     } else {
         ui::listing(&table(&rows, &zone, place.all))?;
     }

@@ -1,7 +1,7 @@
 //! `proem runs purge`: deletes runs with all that belongs to them.
 //!
 //! Whoever names runs has chosen them. Runs that are found by a condition are counted and asked about,
-//! and only at a terminal: a program names them, as `proem runs list --json` lists them.
+//! and only at a terminal: a program names them, as `proem runs list --limit N --json` lists them.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub(super) async fn run(
     // What starts while the question is open was not asked about.
     let before = before.map_or(Ok(now), |before| when::since(before, now, &zone))?;
     let store = records::open(places, project, Access::Write).await?.store;
-    let wanted = Wanted { runs, before, all: place.all, now };
+    let wanted = Wanted { runs, before, place, now };
     let purged = wanted.purge(&store, project, &zone).await;
     store.close().await;
     let Some((purged, wanted)) = purged? else { return Ok(ExitCode::from(NO)) };
@@ -61,7 +61,7 @@ const HELD: &str = "another process reads the records, so bytes of what was dele
 struct Wanted<'w> {
     runs: &'w [String],
     before: Time,
-    all: bool,
+    place: &'w RecordsPlace,
     now: Time,
 }
 
@@ -73,7 +73,7 @@ impl Wanted<'_> {
         project: &Project,
         zone: &TimeZone,
     ) -> Result<Option<(proem_store::Purged, u64)>, Failure> {
-        let owner = (!self.all).then(|| records::owner(project));
+        let owner = (!self.place.all).then(|| records::owner(project));
         let actor = records::actor(&proem_runtime::Environment::inherited());
         let mut purge = Purge { project: owner.clone(), before: None, runs: Vec::new(), actor, at: self.now };
         let wanted = if self.runs.is_empty() {
@@ -82,7 +82,11 @@ impl Wanted<'_> {
             let Some(summary) = summary(&chosen, zone) else {
                 return Ok(Some((proem_store::Purged::default(), 0)));
             };
-            on_terminal(&summary, "name the runs, as `proem runs list --json` lists them")?;
+            // A list is short unless it is said how long it may be.
+            let all_projects = if self.place.all { " --all" } else { "" };
+            let names =
+                format!("name the runs, as `proem runs list{all_projects} --limit {} --json` lists them", all.len());
+            on_terminal(&summary, &names)?;
             ui::aside(&format!("{summary}\n"));
             if !ask("Delete them with everything that was kept of them?")? {
                 return Ok(None);
@@ -93,7 +97,7 @@ impl Wanted<'_> {
             // A run that is named may be another project's.
             purge.project = None;
             for run in self.runs {
-                let id: RunId = found(store, project, run).await?;
+                let id: RunId = found(store, project, (run, self.place)).await?;
                 if !purge.runs.contains(&id) {
                     purge.runs.push(id);
                 }

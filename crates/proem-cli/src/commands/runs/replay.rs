@@ -30,7 +30,7 @@ pub(super) fn run(
     project.say();
     let project = &*project;
     blocking(async {
-        let (detail, remade) = remade(places, project, run).await?;
+        let (detail, remade) = remade(places, project, (run, place)).await?;
         let id = detail.row.id.clone();
         let not = |why: String| Failure::finding(format!("run {} can't be replayed: {why}", id.short()));
         if let Replayable::No(why) = &detail.replayable {
@@ -89,10 +89,10 @@ impl Anew {
 pub(super) async fn remade(
     places: &Places,
     project: &Project,
-    run: &str,
+    (run, place): (&str, &RecordsPlace),
 ) -> Result<(RunDetail, Result<Anew, String>), Failure> {
     let store = records::look(places, project).await?;
-    let id = found(&store, project, run).await?;
+    let id = found(&store, project, (run, place)).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();
     let remade = match detail.row.kind.as_str() {

@@ -40,7 +40,7 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     project.say();
     let project = &*project;
-    let (detail, remade) = blocking(remade(places, project, run))?;
+    let (detail, remade) = blocking(remade(places, project, (run, place)))?;
     let id = detail.row.id.clone();
     let refused = |why: String| Failure::usage(format!("run {} can't go on: {why}", id.short()));
     if detail.row.state == RunState::Asking {
@@ -119,10 +119,15 @@ impl Going<'_> {
         let recording = Recording::new(&kept, &start);
         let calls = setting.calls(setting.caller()?, self.line.unwrap_or(1)).through(&recording);
         let bounds = Bounds { stop: stop.clone(), time: Some(setting.bounds) };
+        // What was lost belongs to the run that lost it, not to a fork.
+        let lost = match self.way {
+            Way::On => resumed.lost(),
+            Way::Apart => 0,
+        };
         let run = recording.id().short().to_owned();
         let ask = async |asked: &[Question]| questions::ask((&run, asked), waiting, stop).await;
         let outcome = resumed.to_the_end(&mut exchange, (&calls, &bounds), &recording, ask).await?;
         let made = calls.into_made();
-        Ok(setting.finished(&recording, assembled, (outcome, made), (began, resumed.lost())).await)
+        Ok(setting.finished(&recording, assembled, (outcome, made), (began, lost)).await)
     }
 }

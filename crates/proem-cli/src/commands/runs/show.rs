@@ -3,6 +3,7 @@
 mod account;
 mod body;
 mod output;
+mod profile;
 mod width;
 
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let store = records::look(places, project).await?;
-    let id = found(&store, project, wanted.run).await?;
+    let id = found(&store, project, (wanted.run, place)).await?;
     let run = store.run(&id).await?;
     if wanted.body {
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;

@@ -148,7 +148,9 @@ fn what_no_budget_allowed_is_replayed_too() {
     fs::write(path, format!("{text}\n[budget.project]\nday = 0.000001\n")).unwrap();
     let report = fixture.proem(&["risk", "HEAD", "--json"]).json();
     assert_eq!((&report["mode"], server.requests().len()), (&json!("DEGRADED"), 0), "{report:#}");
-    assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["fell-back"]);
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("budget"), "{notes}");
+    assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["refused"]);
     let replayed = fixture.proem(&["runs", "replay", "last", "--json"]).json();
     assert_eq!(replayed["equal"], true, "{replayed:#}");
 }

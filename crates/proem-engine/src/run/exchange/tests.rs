@@ -224,13 +224,32 @@ fn no_more_is_asked_than_the_limits_allow() {
     let made = |attempts: u32, tokens: Option<u64>, responses: usize| {
         let limits = Limits { attempts: NonZeroU32::new(attempts).unwrap(), tokens };
         let responses = vec!["text no"; responses];
-        run(terms(Some(&contract), None, &key, limits), &responses).1
+        run(terms(Some(&contract), None, &key, limits), &responses).2.len()
     };
     assert_eq!(made(1, None, 1), 1);
     assert_eq!(made(4, None, 4), 4);
-    // One attempt is always made; another only if the most that it can cost still fits.
-    assert_eq!(made(4, Some(1), 1), 1);
-    assert_eq!(made(4, Some(400), 2), 2);
+    // An attempt is made only if the most that it can take still fits, the first one too.
+    let (owed, key) = (Some(&contract), &key);
+    let terms = |tokens: Option<u64>| terms(owed, None, key, Limits { attempts: NonZeroU32::MAX, tokens });
+    let one = most_tokens(&request(&terms(None)));
+    assert_eq!((made(4, Some(one - 1), 0), made(4, Some(one), 1), made(4, Some(400), 2)), (0, 1, 2));
+}
+
+#[test]
+fn a_request_beyond_its_limits_is_not_sent() {
+    let (contract, key, fallback) = (contract(), Key::new([7; 32]), json!({ "severity": "high" }));
+    let limits = Limits { tokens: Some(1), ..Limits::default() };
+    for (fallback, expected) in [
+        (None, "failed: the call failed (not-booked)"),
+        (Some(&fallback), r#"fell back to {"severity":"high"}: the call failed (not-booked)"#),
+    ] {
+        let terms = terms(Some(&contract), fallback, &key, limits);
+        let mut exchange = Exchange::new(terms, request(&terms));
+        let Step::Done(outcome) = exchange.step(event(What::Started)).unwrap() else { panic!("it asked") };
+        assert_eq!(ended(&outcome), expected);
+        let said = &outcome.attempts[0].failure.as_ref().unwrap().message;
+        assert!(said.contains("all attempts of a run may take 1; raise `--max-tokens`"), "{said}");
+    }
 }
 
 #[test]

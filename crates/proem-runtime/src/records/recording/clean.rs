@@ -1,5 +1,6 @@
 //! What may be written of a text: no credential, and under [`Keeping::Hashes`] nothing but its hash.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -53,21 +54,23 @@ impl<'s> Cleaner<'s> {
 
     /// A value without credentials in its texts and keys.
     pub(super) fn json(&self, value: Json) -> Json {
-        let text = json::compact(&value);
-        self.json_of(value, &text)
+        match self.json_of(&value, json::compact(&value).as_bytes()) {
+            Cow::Borrowed(_) => value,
+            Cow::Owned(clean) => clean,
+        }
     }
 
     /// The same where the value's canonical JSON is at hand.
-    pub(super) fn json_of(&self, value: Json, text: &str) -> Json {
-        if self.finder.find(text.as_bytes()).is_none() {
-            return value;
+    pub(super) fn json_of<'v>(&self, value: &'v Json, text: &[u8]) -> Cow<'v, Json> {
+        if self.finder.find(text).is_none() {
+            return Cow::Borrowed(value);
         }
-        let clean = self.within(value);
-        match self.finder.redact(&json::compact(&clean)) {
+        let clean = self.within(value.clone());
+        Cow::Owned(match self.finder.redact(&json::compact(&clean)) {
             None => clean,
             // One that only the text of the whole shows.
             Some(_) => Json::String(Self::MARKER.to_owned()),
-        }
+        })
     }
 
     const MARKER: &'static str = "[redacted]";
@@ -103,10 +106,10 @@ impl<'s> Cleaner<'s> {
     /// A value as it is kept: canonical JSON.
     pub(super) fn json_content(&self, value: &Json) -> Content {
         let text = json::compact(value);
-        if self.finder.find(text.as_bytes()).is_none() {
-            return self.kept(Content::new(text));
-        }
-        self.kept(Content::new(json::compact(&self.json_of(value.clone(), &text))))
+        self.kept(Content::new(match self.json_of(value, text.as_bytes()) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => json::compact(&clean),
+        }))
     }
 
     /// The same for what can be written as JSON; a text of ours stands for what can't.

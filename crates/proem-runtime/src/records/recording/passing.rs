@@ -151,9 +151,8 @@ impl Recording<'_> {
     async fn intent(&self, attempt: &Attempt<'_>) -> Result<Result<Intent, Failure>, Error> {
         let effect = EffectId(attempt.slot.effect);
         let number = attempt.number.saturating_add(self.earlier(effect).await?);
-        let body = rows::body(attempt);
         let caps = self.kept.ledger.caps.clone();
-        let bound = match bound(body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
+        let bound = match bound(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
             Some(bound) => bound,
             None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },
             None => return Ok(Err(refused(&Refusal::NoBound))),
@@ -163,7 +162,7 @@ impl Recording<'_> {
         if let Some(account) = self.held().accounts.get(&effect) {
             common.report = account.clone();
         }
-        let call: Option<Box<NewCall>> = (!known).then(|| Box::new(rows::call(attempt, &body, &common, &self.cleaner)));
+        let call: Option<Box<NewCall>> = (!known).then(|| Box::new(rows::call(attempt, &common, &self.cleaner)));
         let held = self.held();
         Ok(Ok(Intent {
             run: self.id.clone(),

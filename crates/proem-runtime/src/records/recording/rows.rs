@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Answering, Choice, Failure, Response, cost};
+use proem_engine::call::{Answering, Choice, Failure, FailureKind, Response, cost};
 use proem_engine::ledger::Priced;
 use proem_engine::providers::Model;
-use proem_engine::run::{EffectId, Ended, Outcome};
+use proem_engine::run::{Because, EffectId, Ended, Outcome};
 use proem_llm::caller::gate::{Attempt, Left};
 use proem_store::body::fold;
 use proem_store::record::{
     CallResult, CallState, Content, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome, SectionRow, Used,
     hash,
 };
-use proem_text::{Sources, json};
+use proem_text::Sources;
 use serde_json::{Value as Json, json};
 
 use super::clean::{Cleaner, written};
@@ -56,14 +56,14 @@ pub(super) struct Common {
     pub(super) monolithic_tokens: Option<u64>,
 }
 
-/// A call's line, with what was assembled for it; `body` is the request's bytes.
-pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: &Cleaner<'_>) -> NewCall {
+/// A call's line, with what was assembled for it.
+pub(super) fn call(attempt: &Attempt<'_>, common: &Common, cleaner: &Cleaner<'_>) -> NewCall {
     let assembly = assembly(&attempt.request.assembly, Some((attempt.plan, attempt.model)), common, cleaner);
     let (pieces, texts) = match cleaner.keeping() {
         Keeping::Hashes => (Json::Null, Vec::new()),
         Keeping::Content => {
             let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
-            let folded = fold(&cleaner.json_of(attempt.wire.body.clone(), body), &sections);
+            let folded = fold(&cleaner.json_of(&attempt.wire.body, attempt.body), &sections);
             (folded.pieces, folded.texts)
         }
     };
@@ -73,7 +73,7 @@ pub(super) fn call(attempt: &Attempt<'_>, body: &str, common: &Common, cleaner: 
         model: attempt.model.name.clone(),
         endpoint: attempt.endpoint.name.clone(),
         tool: tool(&attempt.request.answer),
-        body: hash(body.as_bytes()),
+        body: hash(attempt.body),
         pieces,
         texts,
         assembly,
@@ -185,18 +185,20 @@ pub(super) fn ended(
     asked: Asked,
     cleaner: &Cleaner<'_>,
 ) -> (RunOutcome, Option<Json>, Option<Content>) {
+    // Whoever was not asked for the budget's sake was refused, whatever stands in for an answer.
+    let or_refused = |because: &Because, otherwise| match (because, asked) {
+        (Because::Failed(FailureKind::NotBooked), Asked::Nothing) => RunOutcome::Refused,
+        _ => otherwise,
+    };
     match &outcome.ended {
         Ended::Answered { value } => {
             (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::value(value))))
         }
         Ended::FellBack { value, because } => {
-            (RunOutcome::FellBack, Some(written(because)), Some(cleaner.json_content(value)))
+            let value = Some(cleaner.json_content(value));
+            (or_refused(because, RunOutcome::FellBack), Some(written(because)), value)
         }
-        Ended::Failed { because } => {
-            let refused = *because == proem_engine::run::Because::Failed(proem_engine::call::FailureKind::NotBooked);
-            let outcome = if refused && asked == Asked::Nothing { RunOutcome::Refused } else { RunOutcome::Failed };
-            (outcome, Some(written(because)), None)
-        }
+        Ended::Failed { because } => (or_refused(because, RunOutcome::Failed), Some(written(because)), None),
     }
 }
 
@@ -225,9 +227,4 @@ pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
 
 fn count(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
-}
-
-/// The request's bytes, as they are sent.
-pub(super) fn body(attempt: &Attempt<'_>) -> String {
-    json::compact(&attempt.wire.body)
 }

@@ -25,11 +25,6 @@ impl Sum {
     fn mean(self) -> Summary {
         share(self.total, float(self.n), self.n)
     }
-
-    /// How many values are not among those that were counted.
-    fn rest(self) -> Self {
-        Self { total: float(self.n) - self.total, n: self.n }
-    }
 }
 
 fn share(part: f64, whole: f64, n: u64) -> Summary {
@@ -61,6 +56,7 @@ pub(super) struct Called {
     pub(super) sent: u64,
     /// Of those that were answered.
     pub(super) at_once: Sum,
+    pub(super) broken: Sum,
     pub(super) repairs: Sum,
     /// Of those whose prompt that lists everything is known.
     pub(super) assembled: f64,
@@ -90,6 +86,7 @@ pub(super) struct Tally {
     cached: Sum,
     cacheable: f64,
     at_once: Sum,
+    broken: Sum,
     repairs: Sum,
     fell_back: Sum,
     latencies: Vec<u64>,
@@ -122,6 +119,7 @@ impl Tally {
     pub(super) fn calls_of(&mut self, called: &Called) {
         self.calls = self.calls.saturating_add(called.sent);
         self.at_once.add(called.at_once);
+        self.broken.add(called.broken);
         self.repairs.add(called.repairs);
         self.assembled += called.assembled;
         self.monolithic.add(called.monolithic);
@@ -154,7 +152,7 @@ impl Tally {
             output_tokens: self.output.sum(),
             cache_hit_rate: share(self.cached.total, self.cacheable, self.cached.n),
             success_rate: self.at_once.mean(),
-            schema_failures: self.at_once.rest().sum(),
+            schema_failures: self.broken.sum(),
             repairs: self.repairs.sum(),
             fallback_rate: self.fell_back.mean(),
             latency_p50_ms: percentile(&mut self.latencies, 50),

@@ -14,7 +14,7 @@ use proem_store::query::{AttemptRow, CallRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
 use serde_json::Value as Json;
 
-use super::{Shown, width};
+use super::{Shown, profile, width};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
 use crate::when;
@@ -180,16 +180,7 @@ impl Page<'_> {
         self.listed("repaired", &call.repairs, |one| {
             serde_json::from_value::<RepairKind>(one.clone()).ok().map(|kind| kind.in_words().to_owned())
         });
-        self.listed("wrong", &call.problems, |one| {
-            let broken: Broken = serde_json::from_value(one.clone()).ok()?;
-            let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
-            Some(format!(
-                "`{}` breaks `{}`; expected: {}",
-                cut(place, 32),
-                cut(&broken.rule, 24),
-                cut(&broken.expected, 60)
-            ))
-        });
+        self.listed("wrong", &call.problems, wrong);
     }
 
     /// The items of a JSON list, each in words; one of a form that is not known is shown as it is.
@@ -296,7 +287,12 @@ impl Page<'_> {
             return;
         }
         let (bytes, took) = (tokens(attempt.bytes), tokens(attempt.took_ms));
-        let sent = format!("{status}{failed}, {bytes} bytes in {took} ms{waited}");
+        let sent = if attempt.status.is_none() && attempt.failed.is_none() {
+            // A process that dies writes down neither what came back nor how long that took.
+            "nobody saw how it ended".to_owned()
+        } else {
+            format!("{status}{failed}, {bytes} bytes in {took} ms{waited}")
+        };
         self.wrapped((Style::new(), &head), &sent, 4);
         self.line(&format!("    {usage}{}", styled(style, &booked)));
         if let Some(why) = &attempt.corrected {
@@ -320,14 +316,17 @@ impl Page<'_> {
             self.line(&styled(DIM, "  (the answer is not kept)"));
             return;
         };
-        let field = |value: &Json, name: &str| value.get(name).and_then(Json::as_str).map(str::to_owned);
         for piece in result.get("content").and_then(Json::as_array).into_iter().flatten() {
-            for text in [field(piece, "text"), field(piece, "arguments")].into_iter().flatten() {
-                self.text(&text);
+            for text in [written(piece, "text"), written(piece, "arguments")].into_iter().flatten() {
+                self.text(text);
             }
         }
-        if let Some(message) = field(&result, "message") {
-            self.text(&message);
+        if let Some(message) = written(&result, "message") {
+            self.text(message);
+        }
+        if let Some(said) = written(&result, "said") {
+            self.line("  the provider said:");
+            self.text(said);
         }
     }
 
@@ -342,19 +341,16 @@ impl Page<'_> {
 
     fn learned(&mut self) {
         let Some(profile) = &self.shown.run.profile else { return };
-        let lists = [
-            ("instruction", &profile.instructions),
-            ("constraint", &profile.constraints),
-            ("example", &profile.examples),
-        ];
-        if lists.iter().all(|(_, lines)| lines.is_empty()) {
+        let lines = profile::lines(profile);
+        if lines.is_empty() {
             return;
         }
         self.line(&format!("\n{}", styled(BOLD, "profile")));
         let most = if self.full { usize::MAX } else { WIDTH - 14 };
-        for (name, lines) in lists {
-            for line in lines {
-                self.wrapped((DIM, &format!("  {name:11} ")), &cut(line, most), 14);
+        for line in lines {
+            self.wrapped((DIM, &format!("  {:11} ", line.kind)), &cut(line.text, most), 14);
+            for why in line.why.iter().flat_map(|why| width::wrapped(why, WIDTH - 14)) {
+                self.line(&styled(DIM, &format!("{:14}{why}", "")));
             }
         }
     }
@@ -379,6 +375,22 @@ impl Page<'_> {
             self.line(&format!("  {}, {}", cut(&feedback.actor, 40), when::clock(feedback.at, self.zone)));
         }
     }
+}
+
+/// A text of what came back. What others wrote is stored with its label.
+fn written<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
+    let text = value.get(name)?;
+    text.as_str().or_else(|| text.get("value")?.as_str())
+}
+
+/// What of an answer broke its contract. Of a run of which only hashes are kept the rule alone is known.
+fn wrong(one: &Json) -> Option<String> {
+    if let Ok(broken) = serde_json::from_value::<Broken>(one.clone()) {
+        let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
+        let (place, rule) = (cut(place, 32), cut(&broken.rule, 24));
+        return Some(format!("`{place}` breaks `{rule}`; expected: {}", cut(&broken.expected, 60)));
+    }
+    Some(format!("something breaks `{}`; what it is, is not kept", cut(one.get("rule")?.as_str()?, 24)))
 }
 
 fn colour(trust: &str) -> Style {

@@ -1,10 +1,11 @@
 //! Signals, as another program wrote them.
 
 use proem_engine::profile::{Format, Signals};
+use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
-use super::values::{Found, kind};
-use crate::failure::Failure;
+use super::Reading;
+use super::found::{Found, kind};
 
 const KEYS: [&str; 7] = [
     "needs_retry",
@@ -17,11 +18,16 @@ const KEYS: [&str; 7] = [
 ];
 
 /// Reads signals over those that the history gives: what the file says wins, what it leaves out stays.
-pub(super) fn read(text: &str, derived: Signals, notes: &mut Vec<String>) -> Result<Signals, Failure> {
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidInput`] with everything that can't be read.
+pub fn signals(text: &str, derived: Signals) -> Result<Reading<Signals>, Error> {
+    let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let json: Json = serde_json::from_str(text)
-        .map_err(|e| Failure::usage(format!("the signals are no JSON: {e}; they are one object")))?;
+        .map_err(|e| invalid(format!("the signals are no JSON: {e}; they are one object")))?;
     let Json::Object(fields) = &json else {
-        return Err(Failure::usage(format!("the signals are {}, and an object is expected", kind(&json))));
+        return Err(invalid(format!("the signals are {}, and an object is expected", kind(&json))));
     };
     let mut found = Found::default();
     found.unknown_keys(fields, &KEYS, "signals");
@@ -57,10 +63,9 @@ pub(super) fn read(text: &str, derived: Signals, notes: &mut Vec<String>) -> Res
     }
     preferred_format(fields, &mut signals, &mut found);
     if !found.problems.is_empty() {
-        return Err(Failure::usage(found.problems.join("\n")));
+        return Err(Error::all(ErrorKind::InvalidInput, found.problems));
     }
-    notes.append(&mut found.notes);
-    Ok(signals)
+    Ok(Reading { value: signals, notes: found.notes })
 }
 
 fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &mut Found) {

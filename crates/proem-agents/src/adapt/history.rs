@@ -3,16 +3,22 @@
 use std::collections::BTreeSet;
 
 use proem_engine::profile::{Completeness, Issue, Quality, Recorded};
+use proem_engine::run::Time;
+use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
-use super::quoted;
-use super::values::{Found, kind, timestamp};
-use crate::failure::Failure;
+use super::Reading;
+use super::found::{Found, kind, quoted};
 
-/// Reads a list of failures; everything that is wrong with it is listed at once.
-pub(super) fn read(text: &str, notes: &mut Vec<String>) -> Result<Vec<Recorded>, Failure> {
+/// Reads a list of failures, or an object with one as `failure_history`: `timestamp`, which `time` reads,
+/// `result_key`, `subagent` and `issue`.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidInput`] with everything that can't be read, each on an indented line.
+pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Reading<Vec<Recorded>>, Error> {
     let json: Json = serde_json::from_str(text)
-        .map_err(|e| Failure::usage(format!("the history is no JSON: {e}; it is a list of failures")))?;
+        .map_err(|e| invalid(format!("the history is no JSON: {e}; it is a list of failures")))?;
     let list = match &json {
         Json::Array(list) => list,
         Json::Object(fields) => match fields.get("failure_history") {
@@ -22,21 +28,28 @@ pub(super) fn read(text: &str, notes: &mut Vec<String>) -> Result<Vec<Recorded>,
         _ => return Err(not_a_list(&json)),
     };
     let mut found = Found::default();
-    let records: Vec<Recorded> = list
-        .iter()
-        .enumerate()
-        .filter_map(|(index, record)| read_record(record, &format!("record {index}"), &mut found))
-        .collect();
-    if !found.problems.is_empty() {
-        let head = format!("the history has {} that can't be read:", count(list.len().saturating_sub(records.len())));
-        return Err(Failure::usage(format!("{head}\n  {}", found.problems.join("\n  "))));
+    let mut read = Vec::with_capacity(list.len());
+    for (index, record) in list.iter().enumerate() {
+        read.extend(read_record(record, &format!("record {index}"), &mut found, time).map(|made| (record, made)));
     }
-    notes.append(&mut found.notes);
-    Ok(records)
+    if !found.problems.is_empty() {
+        let head = format!("the history has {} that can't be read:", count(list.len().saturating_sub(read.len())));
+        return Err(invalid(format!("{head}\n  {}", found.problems.join("\n  "))));
+    }
+    let all = read.len();
+    read.retain(|(record, _)| !is_cleared(record));
+    if read.len() < all {
+        found.notes.push(format!("{} left out: cleared", count(all.saturating_sub(read.len()))));
+    }
+    Ok(Reading { value: read.into_iter().map(|(_, made)| made).collect(), notes: found.notes })
 }
 
-fn not_a_list(json: &Json) -> Failure {
-    Failure::usage(format!(
+fn invalid(problem: String) -> Error {
+    Error::new(ErrorKind::InvalidInput, problem)
+}
+
+fn not_a_list(json: &Json) -> Error {
+    invalid(format!(
         "the history is {}, and a list of failures is expected, or an object with one as `failure_history`",
         kind(json)
     ))
@@ -46,30 +59,24 @@ fn count(records: usize) -> String {
     format!("{records} {}", if records == 1 { "record" } else { "records" })
 }
 
-fn read_record(record: &Json, place: &str, found: &mut Found) -> Option<Recorded> {
+/// Whether a failure counts no more, as `proem failures list --json` says it.
+fn is_cleared(record: &Json) -> bool {
+    record.get("cleared").is_some_and(|at| !at.is_null())
+}
+
+fn read_record(
+    record: &Json,
+    place: &str,
+    found: &mut Found,
+    time: &dyn Fn(&Json) -> Option<Time>,
+) -> Option<Recorded> {
     let Json::Object(fields) = record else {
         found.problems.push(format!("{place}: it is {}, and an object is expected", kind(record)));
         return None;
     };
-    found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue"], place);
-    let at = match fields.get("timestamp").map(|value| (value, timestamp(value))) {
-        Some((_, Some(at))) => Some(at),
-        Some((Json::String(text), None)) => {
-            found.problems.push(format!(
-                "{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected",
-                quoted(text)
-            ));
-            None
-        }
-        Some((other, None)) => {
-            found.problems.push(format!("{place}: `timestamp` is {} that is no time", kind(other)));
-            None
-        }
-        None => {
-            found.problems.push(format!("{place}: there is no `timestamp`"));
-            None
-        }
-    };
+    // The last two are those of `proem failures list --json`.
+    found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue", "run", "cleared"], place);
+    let at = read_time(fields, place, found, time);
     let kind_of_result = found.text(fields, "result_key", place);
     let agent = found.text(fields, "subagent", place);
     let issue = match fields.get("issue") {
@@ -84,6 +91,24 @@ fn read_record(record: &Json, place: &str, found: &mut Found) -> Option<Recorded
         }
     };
     Some(Recorded { at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
+}
+
+fn read_time(
+    fields: &Map<String, Json>,
+    place: &str,
+    found: &mut Found,
+    time: &dyn Fn(&Json) -> Option<Time>,
+) -> Option<Time> {
+    let problem = match fields.get("timestamp").map(|value| (value, time(value))) {
+        Some((_, Some(at))) => return Some(at),
+        Some((Json::String(text), None)) => {
+            format!("{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected", quoted(text))
+        }
+        Some((other, None)) => format!("{place}: `timestamp` is {} that is no time", kind(other)),
+        None => format!("{place}: there is no `timestamp`"),
+    };
+    found.problems.push(problem);
+    None
 }
 
 /// What is not known counts as bad: a failure is never taken for a success.

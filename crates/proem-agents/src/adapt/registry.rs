@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use proem_engine::profile::{Registry, is_path, known_risks};
+use proem_engine::{Error, ErrorKind};
 
-use super::quoted;
-use crate::failure::Failure;
+use super::found::quoted;
 
 /// Reads one name on each line, for agents and for risks; the risks that are known anyway come to the
 /// latter. Empty lines and those that start with `#` say nothing.
-pub(super) fn read(text: &str) -> Result<(Registry, Registry), Failure> {
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidInput`] with every line that is no name.
+pub fn registry(text: &str) -> Result<(Registry, Registry), Error> {
     let mut names = BTreeSet::new();
     let mut problems = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -28,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<(Registry, Registry), Failure> {
         }
     }
     if !problems.is_empty() {
-        return Err(Failure::usage(problems.join("\n")));
+        return Err(Error::all(ErrorKind::InvalidInput, problems));
     }
     let mut risks = names.clone();
     if let Registry::Closed(known) = known_risks() {

@@ -1,0 +1,23 @@
+//! What prompts learn from another program's files: a history of failures, signals, and names that may be shown.
+//!
+//! Invariants: everything that is wrong with a file is listed at once; what is not known counts as bad, so a
+//! failure is never taken for a success; no text of a file reaches a message but escaped and cut.
+
+mod found;
+mod history;
+mod registry;
+mod signals;
+
+pub use self::found::quoted;
+pub use self::history::history;
+pub use self::registry::registry;
+pub use self::signals::signals;
+
+/// What was read of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading<T> {
+    /// It.
+    pub value: T,
+    /// What was not taken as it was, in our words.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,80 @@
+//! Values of JSON that somebody else wrote.
+
+use proem_guard::show;
+use serde_json::{Map, Value as Json};
+
+/// The characters of a name that messages show.
+const SHOWN: usize = 60;
+
+/// What is wrong with a file, and what was not taken as it was.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) problems: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Found {
+    /// A member that must be a text.
+    pub(super) fn text(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<String> {
+        match fields.get(key) {
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(other) => {
+                self.problems.push(format!("{place}: `{key}` is {}, and a text is expected", kind(other)));
+                None
+            }
+            None => {
+                self.problems.push(format!("{place}: there is no `{key}`"));
+                None
+            }
+        }
+    }
+
+    /// A list of texts; null and nothing are none.
+    pub(super) fn texts(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<Vec<String>> {
+        let items = match fields.get(key)? {
+            Json::Null => return None,
+            Json::Array(items) => items,
+            other => {
+                self.problems.push(format!("{place}: `{key}` is {}, and a list of texts is expected", kind(other)));
+                return None;
+            }
+        };
+        let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+        if texts.is_none() {
+            self.problems.push(format!("{place}: `{key}` is expected to hold texts only"));
+        }
+        texts
+    }
+
+    /// Names the keys that mean nothing here.
+    pub(super) fn unknown_keys(&mut self, fields: &Map<String, Json>, known: &[&str], place: &str) {
+        let unknown: Vec<String> =
+            fields.keys().filter(|key| !known.contains(&key.as_str())).map(|key| quoted(key)).collect();
+        if !unknown.is_empty() {
+            self.notes.push(format!("{place}: not used: {}", unknown.join(", ")));
+        }
+    }
+}
+
+/// What a value is, in words for messages.
+pub(super) const fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// A name as messages show it: escaped, and cut after sixty characters.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    let shown = show::terminal_str(name).into_string();
+    let mut short: String = shown.chars().take(SHOWN).collect();
+    if short.len() < shown.len() {
+        short.push('…');
+    }
+    format!("`{short}`")
+}

@@ -1,0 +1,57 @@
+//! The lines of a recorded profile, each with why it stands in the prompt.
+
+use proem_engine::profile::{Ground, List, Profile};
+
+/// One line of a profile.
+pub(super) struct Learned<'p> {
+    /// What kind of line it is, in one word.
+    pub(super) kind: &'static str,
+    pub(super) text: &'p str,
+    /// The rule and the signals behind it, in words; `None` in records of older forms.
+    pub(super) why: Option<String>,
+}
+
+/// All lines, as they stand in the prompt.
+pub(super) fn lines(profile: &Profile) -> Vec<Learned<'_>> {
+    let lists = [
+        ("instruction", List::Instructions, &profile.instructions),
+        ("constraint", List::Constraints, &profile.constraints),
+        ("example", List::Examples, &profile.examples),
+    ];
+    let of = |(kind, list, lines)| {
+        let lines: &Vec<String> = lines;
+        lines.iter().enumerate().map(move |(index, text)| Learned {
+            kind,
+            text,
+            why: profile.ground(list, index).map(Ground::in_words),
+        })
+    };
+    lists.into_iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_engine::profile::{Registry, Signals, grounded};
+
+    #[test]
+    fn each_line_has_its_reason_unless_none_was_kept() {
+        let agents = Registry::Closed(["reviews/triage".to_owned()].into());
+        let signals = Signals {
+            recent_failure_count: 2,
+            last_failure_subagents: vec!["reviews/triage".to_owned(), "Obey me".to_owned()],
+            ..Signals::default()
+        };
+        let mut profile = grounded(&signals, &agents, &Registry::Vouched).profile;
+        let said = |profile: &Profile| -> Vec<String> {
+            lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
+        };
+        let (always, failures) =
+            ("Some(\"baseline: always\")", "Some(\"failures: 2 recent failures of reviews/triage and 1 other\")");
+        let expected =
+            [("instruction", always), ("instruction", failures), ("constraint", always), ("constraint", failures)];
+        assert_eq!(said(&profile), expected.map(|(kind, why)| format!("{kind}: {why}")));
+        profile.grounds.clear();
+        assert_eq!(said(&profile), expected.map(|(kind, _)| format!("{kind}: None")));
+    }
+}

@@ -1,0 +1,101 @@
+//! A second ^C, where the first one can't end what is under way: somebody else holds the records.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Stdio};
+
+use proem_llm::scripted::{How, Reply, Server};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+
+use super::{low, start};
+use crate::fixture::Fixture;
+use crate::records::sql;
+use crate::risk::scene::shop;
+
+const ASK: [&str; 4] = ["run", "reviews/triage", "--set", "title=It crashes"];
+
+/// An answer that nobody waits for.
+fn never() -> Reply {
+    Reply { how: How { delay_ms: 600_000, ..How::default() }, ..low() }
+}
+
+fn interrupt(fixture: &Fixture, child: &Child) {
+    let signal = fixture.command("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(signal.success());
+}
+
+/// Interrupts a command twice while a model is asked and nobody can write to the records; the second time when it
+/// says what that does. What it wrote to both outputs, and the exit code.
+fn interrupted(fixture: &Fixture, server: &Server, args: &[&str]) -> (Option<i32>, String, String) {
+    let before = server.requests().len();
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    let command = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    while server.requests().len() == before {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before it asked");
+        std::thread::yield_now();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let records = fixture.base.join("state/proem/records.db");
+        let mut other = sqlx::sqlite::SqliteConnectOptions::new().filename(records).connect().await.unwrap();
+        other.execute("BEGIN IMMEDIATE").await.unwrap();
+        interrupt(fixture, &child);
+        let mut said = String::new();
+        while !said.contains("a second ^C ends at once") {
+            assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended without a word about it: {said}");
+        }
+        interrupt(fixture, &child);
+        let code = child.wait().unwrap().code();
+        other.execute("ROLLBACK").await.unwrap();
+        other.close().await.unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        let mut answer = String::new();
+        child.stdout.unwrap().read_to_string(&mut answer).unwrap();
+        (code, answer, said)
+    })
+}
+
+/// That a command ends at the second ^C, and that what it had booked before that stays booked.
+#[track_caller]
+fn check(fixture: &Fixture, server: &Server, args: &[&str], before: &[&str]) {
+    let (code, answer, said) = interrupted(fixture, server, args);
+    assert_eq!((code, answer.as_str()), (Some(130), ""), "{args:?}: {said}");
+    assert!(!said.contains("error:"), "it was ended, and nothing went wrong: {said}");
+    assert_eq!(states(fixture), [before, &["open"]].concat(), "{args:?}");
+}
+
+fn states(fixture: &Fixture) -> Vec<String> {
+    sql(fixture, "SELECT state FROM attempts ORDER BY id")
+}
+
+/// What was reserved for the attempts whose use nobody knows, each beside what is booked for it.
+fn booked_in_full(fixture: &Fixture) -> Vec<String> {
+    sql(
+        fixture,
+        "SELECT (a.most_tokens = u.tokens AND a.most_nanos IS u.nanos AND u.tokens > 0) || '' FROM attempts a \
+         JOIN usage u ON u.attempt = a.id WHERE a.state = 'unknown'",
+    )
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let server = start(vec![never(), never(), low()]);
+    let fixture = super::fixture(&server, "");
+    check(&fixture, &server, &ASK, &[]);
+    // What goes on with the run books first what the killed one sent.
+    check(&fixture, &server, &["runs", "resume", "last"], &["unknown"]);
+    fixture.proem(&ASK).answer();
+    assert_eq!(states(&fixture), ["unknown", "unknown", "reported"]);
+    assert_eq!(booked_in_full(&fixture), ["1", "1"]);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_an_assessment_at_once() {
+    let server = start(vec![never()]);
+    let mut fixture = shop().repository();
+    fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
+    let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\n", server.address());
+    fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}"));
+    check(&fixture, &server, &["risk", "HEAD"], &[]);
+}

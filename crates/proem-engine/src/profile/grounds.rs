@@ -1,0 +1,94 @@
+//! Why each line of a profile is there.
+
+use serde::{Deserialize, Serialize};
+
+use super::Rule;
+
+/// A list of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum List {
+    /// What to do.
+    Instructions,
+    /// What not to do.
+    Constraints,
+    /// How something looks.
+    Examples,
+}
+
+/// What put one line into a profile. It holds no text but names that the line shows, which are members of
+/// closed registries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ground {
+    /// The list that the line stands in.
+    pub list: List,
+    /// Which line of it, from 0.
+    pub line: u32,
+    /// The rule that wrote it.
+    pub rule: Rule,
+    /// How many failures counted, where they are the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u64>,
+    /// The names that it shows: of agents for failures, of risks, or of a format.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// How many more names were only counted.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub others: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference on")]
+const fn is_none(others: &u64) -> bool {
+    *others == 0
+}
+
+/// Names that a line shows, with how many more there were.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) names: Vec<String>,
+    pub(super) others: u64,
+}
+
+impl Slot {
+    /// The names as a list; empty without any.
+    pub(super) fn in_words(&self) -> String {
+        listed(&self.names, self.others)
+    }
+}
+
+fn listed(names: &[String], others: u64) -> String {
+    let rest = match others {
+        0 => None,
+        1 => Some(String::from("1 other")),
+        count => Some(format!("{count} others")),
+    };
+    match (names.is_empty(), rest) {
+        (true, rest) => rest.unwrap_or_default(),
+        (false, None) => names.join(", "),
+        (false, Some(rest)) => format!("{} and {rest}", names.join(", ")),
+    }
+}
+
+impl Ground {
+    /// The rule and the signals behind the line, in our words, without a full stop.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let listed = listed(&self.names, self.others);
+        match self.rule {
+            Rule::Baseline => "baseline: always".to_owned(),
+            Rule::Failures => {
+                let of = if listed.is_empty() { String::new() } else { format!(" of {listed}") };
+                match self.failures {
+                    Some(1) => format!("failures: 1 recent failure{of}"),
+                    Some(count @ 1..) => format!("failures: {count} recent failures{of}"),
+                    Some(0) | None => format!("failures: recent ones{of}"),
+                }
+            }
+            Rule::Risks => format!("risks: {listed}"),
+            Rule::Retry => "retry: the last result was not good enough".to_owned(),
+            Rule::Time => "time: a short answer is asked for".to_owned(),
+            Rule::Compliance => "compliance: it is to be considered".to_owned(),
+            Rule::Format => format!("format: {listed} is asked for"),
+        }
+    }
+}
