@@ -5,13 +5,15 @@ mod read;
 mod records;
 mod terms;
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use proem_score::bm25;
 
 use crate::Error;
-use crate::history::{Mends, Past};
+use crate::history::{Commit, CommitIndex, History, Mends, Past};
 
 /// The most incidents that are searched.
 pub const MOST_INCIDENTS: usize = 50_000;
@@ -54,10 +56,59 @@ pub struct Cut {
     pub shortened: usize,
 }
 
+/// An incident, cut to what is searched, with its terms.
+#[derive(Debug)]
+struct Entry {
+    incident: Incident,
+    terms: Vec<(u64, f32)>,
+    is_shortened: bool,
+}
+
+impl Entry {
+    fn new(mut incident: Incident) -> Self {
+        let is_shortened = shorten(&mut incident);
+        let texts = [&incident.title, &incident.body].into_iter().chain(&incident.paths);
+        let terms = terms::counted(texts.map(String::as_str));
+        Self { incident, terms, is_shortened }
+    }
+
+    /// A commit that mended something.
+    fn of(history: &History, index: CommitIndex, commit: &Commit) -> Self {
+        let touches = history.touches(index).iter().take(MOST_PATHS);
+        let mut id = alloc::format!("{}", commit.id);
+        id.truncate(DIGITS);
+        Self::new(Incident {
+            id,
+            title: history.subject(index).into(),
+            body: String::new(),
+            paths: touches.map(|touch| history.path(touch.path).lossy()).collect(),
+            at: Some(commit.at),
+        })
+    }
+}
+
+/// The fixes and reverts of one history as incidents: what several pasts have in common is read once.
+#[derive(Debug, Default)]
+pub struct Mended {
+    entries: BTreeMap<CommitIndex, Arc<Entry>>,
+}
+
+impl Mended {
+    /// The fixes and reverts of a past of that history, newest first, at most `most`.
+    pub fn corpus(&mut self, past: &Past<'_>, most: usize) -> Corpus {
+        let history = past.history();
+        let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
+        let entries = mends.take(most.min(MOST_INCIDENTS)).map(|(index, commit)| {
+            self.entries.entry(index).or_insert_with(|| Arc::new(Entry::of(history, index, commit))).clone()
+        });
+        Corpus::of(entries.collect(), 0)
+    }
+}
+
 /// Incidents that can be searched.
 #[derive(Debug)]
 pub struct Corpus {
-    incidents: Vec<Incident>,
+    entries: Vec<Arc<Entry>>,
     index: bm25::Index,
     cut: Cut,
 }
@@ -77,55 +128,41 @@ impl Corpus {
         read::read(text)
     }
 
-    /// The fixes and reverts of a past, newest first, at most `most`.
-    #[must_use]
-    pub fn of_past(past: &Past<'_>, most: usize) -> Vec<Incident> {
-        let history = past.history();
-        let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
-        let incidents = mends.take(most).map(|(index, commit)| {
-            let touches = history.touches(index).iter().take(MOST_PATHS);
-            let mut id = alloc::format!("{}", commit.id);
-            id.truncate(DIGITS);
-            Incident {
-                id,
-                title: history.subject(index).into(),
-                body: String::new(),
-                paths: touches.map(|touch| history.path(touch.path).lossy()).collect(),
-                at: Some(commit.at),
-            }
-        });
-        incidents.collect()
-    }
-
     /// Makes incidents searchable: BM25 over words with camel and snake case taken apart.
     ///
     /// The parameters are k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009); title, body and paths
     /// weigh the same. [`Self::cut`] says what is too much.
     #[must_use]
     pub fn new(mut incidents: Vec<Incident>) -> Self {
-        let mut cut = Cut { incidents: incidents.len().saturating_sub(MOST_INCIDENTS), shortened: 0 };
+        let cut = incidents.len().saturating_sub(MOST_INCIDENTS);
         incidents.truncate(MOST_INCIDENTS);
+        Self::of(incidents.into_iter().map(|incident| Arc::new(Entry::new(incident))).collect(), cut)
+    }
+
+    fn of(entries: Vec<Arc<Entry>>, cut: usize) -> Self {
         let mut builder = bm25::Builder::new(bm25::Parameters::default());
-        for incident in &mut incidents {
-            if shorten(incident) {
-                cut.shortened = cut.shortened.saturating_add(1);
-            }
-            let texts = [&incident.title, &incident.body].into_iter().chain(&incident.paths);
-            builder.add(&terms::counted(texts.map(String::as_str)));
+        for entry in &entries {
+            builder.add(&entry.terms);
         }
-        Self { incidents, index: builder.build(), cut }
+        let shortened = entries.iter().filter(|entry| entry.is_shortened).count();
+        Self { entries, index: builder.build(), cut: Cut { incidents: cut, shortened } }
+    }
+
+    /// The incidents in order.
+    pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
+        self.entries.iter().map(|entry| &entry.incident)
     }
 
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.incidents.len()
+        self.entries.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.incidents.is_empty()
+        self.entries.is_empty()
     }
 
     /// What was left out.
@@ -144,7 +181,7 @@ impl Corpus {
         let terms: Vec<(u64, f32)> = terms::counted(texts).into_iter().map(|(term, _)| (term, 1.0)).collect();
         let scores = self.index.score(&terms);
         let mut scored: Vec<(&Incident, f32, usize)> =
-            self.incidents.iter().zip(scores).zip(0..).map(|((incident, score), at)| (incident, score, at)).collect();
+            self.incidents().zip(scores).zip(0..).map(|((incident, score), at)| (incident, score, at)).collect();
         scored.retain(|(_, score, _)| *score > 0.0);
         let better = |a: &(_, f32, usize), b: &(_, f32, usize)| b.1.total_cmp(&a.1).then(a.2.cmp(&b.2));
         if most < scored.len() {

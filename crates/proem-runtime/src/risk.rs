@@ -1,7 +1,8 @@
 //! How risky changes of a repository are: git and files in, assessments out.
 //!
 //! An [`Assessor`] reads the history once for all changes of a command; [`Assessor::look`] puts one change
-//! before its own past, its own files and its own sample of past commits. What an investigation asks for is measured by [`Measures`], beside the calls of models.
+//! before its own past, its own files and its own sample of past commits. What an investigation asks for is
+//! measured by [`Measures`], beside the calls of models.
 //!
 //! Nothing of the repository runs, and none of its files configures how it is judged: rules, thresholds
 //! and the model are the caller's, attributes and the mailmap come from the base of a change.
@@ -13,13 +14,13 @@ mod opening;
 pub use self::measures::Measures;
 pub use self::opening::{AssessorOptions, Progress};
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use proem_agents::risk::investigation::Neighbours;
 use proem_risk::assess::{Assessment, Depth, assess};
 use proem_risk::change::Change;
 use proem_risk::history::{History, LeftOut, Past};
-use proem_risk::incident::{Corpus, Incident, MOST_INCIDENTS};
+use proem_risk::incident::{Corpus, MOST_INCIDENTS, Mended};
 use proem_risk::level::Thresholds;
 use proem_risk::metric::{Metric, Name};
 use proem_risk::metrics::{Facts, measure};
@@ -45,7 +46,9 @@ pub struct Assessor {
     thresholds: Thresholds,
     window_days: u32,
     /// Incidents of the caller's; without them the past's own fixes and reverts count.
-    incidents: Option<Vec<Incident>>,
+    incidents: Option<Arc<Corpus>>,
+    /// What was read of those.
+    mended: Mutex<Mended>,
     about: About,
 }
 
@@ -69,7 +72,7 @@ pub struct Look<'a> {
     change: &'a Change,
     past: Past<'a>,
     ground: Arc<Ground>,
-    incidents: Corpus,
+    incidents: Arc<Corpus>,
 }
 
 impl Assessor {
@@ -93,8 +96,11 @@ impl Assessor {
     pub fn look<'a>(&'a self, change: &'a Change) -> Result<Look<'a>, Error> {
         let past = past_of(&self.history, change.base.as_ref());
         let incidents = match &self.incidents {
-            Some(incidents) => Corpus::new(incidents.clone()),
-            None => Corpus::new(Corpus::of_past(&past, INCIDENTS)),
+            Some(incidents) => incidents.clone(),
+            None => {
+                let mut mended = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::new(mended.corpus(&past, INCIDENTS))
+            }
         };
         let ground = self.grounds.of(&Stand::from(change), (&past, &self.rules), &|_, _| ())?;
         Ok(Look { assessor: self, change, past, ground, incidents })

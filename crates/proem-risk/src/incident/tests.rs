@@ -181,7 +181,8 @@ fn fixes_and_reverts_of_the_past_are_incidents() {
     ];
     let history = History::of(commits, 1_800_000_000);
     let past = history.past(CommitIndex(2));
-    let incidents = Corpus::of_past(&past, 9);
+    let mut mended = Mended::default();
+    let incidents: Vec<Incident> = mended.corpus(&past, 9).incidents().cloned().collect();
     assert_eq!(
         incidents,
         [
@@ -201,7 +202,17 @@ fn fixes_and_reverts_of_the_past_are_incidents() {
             },
         ]
     );
-    assert_eq!(Corpus::of_past(&past, 1), incidents[..1]);
+    let mut check = |past: &Past<'_>, most| {
+        let (known, anew) = (mended.corpus(past, most), Mended::default().corpus(past, most));
+        assert!(known.incidents().eq(anew.incidents()), "{most} of what was read for another past");
+        let query = query("lock of the beginning", &["lock.rs"], &[]);
+        assert_eq!(known.like(&query, 9), anew.like(&query, 9));
+        known.len()
+    };
+    assert_eq!(check(&past, 1), 1);
+    assert_eq!(check(&history.past(CommitIndex(1)), 9), 1);
+    assert_eq!(check(&history.past(CommitIndex(3)), 9), 3);
+    assert_eq!(check(&past, 9), 2);
 }
 
 proptest! {

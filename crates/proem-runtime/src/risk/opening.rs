@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
-use proem_risk::incident::Incident;
+use proem_risk::incident::{Corpus, Incident, Mended};
 use proem_risk::level::Thresholds;
 use proem_risk::path::Rules;
 use proem_risk::sample::Drawn;
@@ -93,7 +94,8 @@ impl Assessor {
             model,
             thresholds: options.thresholds,
             window_days: options.window_days,
-            incidents: options.incidents,
+            incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
+            mended: Mutex::new(Mended::default()),
             about,
         };
         // The others have most of their sources in common with it.
