@@ -9,9 +9,11 @@ mod width;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use proem_engine::run::EffectId;
 use proem_store::Store;
-use proem_store::query::RunDetail;
+use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
+use serde_json::Value as Json;
 
 pub(super) use self::body::exact;
 use super::{Failure, Places, Project, RecordsPlace, found};
@@ -31,6 +33,25 @@ struct Shown<'s> {
     texts: &'s Texts,
 }
 
+impl Shown<'_> {
+    /// What a call came to, as JSON, if it is kept: a response or a failure. Of one that was never sent it is
+    /// what its run was told.
+    fn result(&self, call: &CallRow) -> Option<Json> {
+        match call.result.as_deref() {
+            Some(hash) => self.texts.json(hash),
+            None => self.run.steps.iter().rev().find_map(|(_, _, event)| self.told(event, call.effect)),
+        }
+    }
+
+    /// How an effect failed, by an event.
+    fn told(&self, event: &str, effect: EffectId) -> Option<Json> {
+        let event = self.texts.json(event)?;
+        let results = event.pointer("/what/results")?.as_array()?;
+        let of_it = |result: &&Json| result.get(0).and_then(Json::as_u64) == Some(effect.0.into());
+        results.iter().find(of_it)?.pointer("/1/failure").cloned()
+    }
+}
+
 /// Texts by their hashes, as far as they are kept.
 struct Texts(BTreeMap<String, Vec<u8>>);
 
@@ -43,7 +64,7 @@ impl Texts {
         std::str::from_utf8(self.0.get(hash)?).ok()
     }
 
-    fn json(&self, hash: &str) -> Option<serde_json::Value> {
+    fn json(&self, hash: &str) -> Option<Json> {
         serde_json::from_str(self.get(hash)?).ok()
     }
 }
@@ -76,5 +97,7 @@ pub(super) async fn run(
 fn hashes(run: &RunDetail) -> Vec<String> {
     let sections = run.calls.iter().flat_map(|call| call.sections.iter().map(|section| section.text.clone()));
     let results = run.calls.iter().filter_map(|call| call.result.clone());
-    sections.chain(results).chain(run.value.clone()).collect()
+    let events = run.calls.iter().any(|call| call.result.is_none()).then_some(&run.steps);
+    let events = events.into_iter().flatten().map(|(_, _, event)| event.clone());
+    sections.chain(results).chain(run.value.clone()).chain(events).collect()
 }

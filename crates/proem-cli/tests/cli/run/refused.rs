@@ -23,6 +23,9 @@ fn refused(fixture: &Fixture, server: &Server, run: &Run, code: i32) {
     assert_eq!(sql(fixture, "SELECT state FROM attempts"), [""; 0]);
     let listed = fixture.proem(&["runs", "list", "--outcome", "refused", "--json"]).json();
     assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    let shown = fixture.proem(&["runs", "show", "last"]);
+    let shown = shown.answer();
+    assert!(shown.contains("never sent\n  │ a call that may cost up to $"), "what it was told: {shown}");
     fixture.proem(&["runs", "replay", "last"]).answer();
 }
 

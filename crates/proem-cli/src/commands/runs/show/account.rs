@@ -311,9 +311,10 @@ impl Page<'_> {
             CallState::Unknown => styled(YELLOW, "unknown: it may have been answered, and nobody saw it"),
         };
         self.line(&format!("  {words}"));
-        let Some(result) = call.result.as_deref() else { return };
-        let Some(result) = self.shown.texts.json(result) else {
-            self.line(&styled(DIM, "  (the answer is not kept)"));
+        let Some(result) = self.shown.result(call) else {
+            if call.result.is_some() {
+                self.line(&styled(DIM, "  (the answer is not kept)"));
+            }
             return;
         };
         for piece in result.get("content").and_then(Json::as_array).into_iter().flatten() {

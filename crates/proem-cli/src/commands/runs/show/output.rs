@@ -68,7 +68,7 @@ fn call(shown: &Shown<'_>, call: &CallRow) -> Json {
         "tool": call.tool,
         "body": sent.then_some(&call.body),
         "state": sent.then_some(call.state),
-        "result": call.result.as_deref().and_then(|hash| shown.texts.json(hash)),
+        "result": shown.result(call),
         "finish": call.finish,
         "repairs": call.repairs,
         "problems": call.problems,
