@@ -10,15 +10,22 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proem_engine::profile::Quality;
+use proem_engine::run::{EffectId, Time};
 use proem_guard::Key;
 use proem_store::laws::Given;
-use proem_store::record::{Content, Finish, Intent, SectionRow, Snapshot};
+use proem_store::record::{AttemptId, Content, Finish, Intent, NewStep, SectionRow, Settlement, Snapshot};
 use proem_store::{Access, Opening, Store};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 /// How many calls, unless the first argument says.
 const CALLS: usize = 1_000;
+
+/// How many calls a run makes, where it makes several.
+const CHAINED: u32 = 8;
+
+/// The case of a call behind another one of its run.
+const BEHIND: &str = "one text of ten is new, behind another call";
 
 /// How many calls are made at the same time, where that is asked.
 const TOGETHER: usize = 64;
@@ -80,9 +87,47 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
             contents.iter().map(|text| SectionRow { text: text.hash.clone(), ..row.clone() }).collect();
         call.assembly.texts.clone_from(&contents);
     }
-    intent.snapshot =
-        state.map(|bytes| Snapshot { step: 1, at: proem_engine::run::Time(1_000), sealed: vec![7; bytes] });
+    intent.snapshot = state.map(|bytes| Snapshot { step: 1, at: Time(1_000), sealed: vec![7; bytes] });
     intent
+}
+
+/// The intent of a run's call behind another one, whose answer it writes down as well. Numbers up to the next
+/// run's are its calls': texts and reports of one are not those of another.
+fn behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
+    let mut intent = intent(run + u64::from(effect), Texts::One, None);
+    intent.run = Given.id(run);
+    intent.begins = None;
+    intent.attempt.effect = EffectId(effect);
+    if let Some(call) = &mut intent.call {
+        call.effect = EffectId(effect);
+    }
+    let event = |name: &str| Content::new(format!("{name} {effect} of {run}"));
+    let step = |step: u32, name: &str| NewStep { step, at: Time(1_000), event: event(name) };
+    intent.steps = vec![step(2 * effect, "answered"), step(2 * effect + 1, "asked")];
+    intent.settles = Some(Box::new(settled(attempt)));
+    intent
+}
+
+/// What a provider reported.
+fn settled(attempt: AttemptId) -> Settlement {
+    Given.settlement(attempt, Given.reported(5))
+}
+
+/// One run of several calls: how long the store kept each one behind the first, the end of the one before
+/// included.
+async fn chain(store: &Store, run: u64) -> Vec<Duration> {
+    let mut attempt = Given.booked(store, intent(run, Texts::One, None)).await;
+    let mut times = Vec::new();
+    for effect in 1..CHAINED {
+        store.soon();
+        let intent = behind(run, effect, attempt);
+        let start = Instant::now();
+        attempt = Given.booked(store, intent).await;
+        times.push(start.elapsed());
+    }
+    let finish = Finish { settles: Some(Box::new(settled(attempt))), ..Given.finish(run, Quality::High) };
+    store.finish(finish).await.unwrap();
+    times
 }
 
 /// One call: how long the store kept it before it was sent, and after its answer.
@@ -98,8 +143,7 @@ async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
         tokio::time::sleep(answered_after).await;
     }
     store.soon();
-    let settles = Some(Box::new(Given.settlement(attempt, Given.reported(5))));
-    let finish = Finish { settles, ..Given.finish(run, Quality::High) };
+    let finish = Finish { settles: Some(Box::new(settled(attempt))), ..Given.finish(run, Quality::High) };
     let start = Instant::now();
     store.finish(finish).await.unwrap();
     [before, start.elapsed()]
@@ -189,8 +233,16 @@ async fn main() {
         }
         show_calls(name, &times);
     }
+    if wanted.as_ref().is_none_or(|wanted| wanted == BEHIND) {
+        let mut times = Vec::with_capacity(calls);
+        while times.len() < calls {
+            run += u64::from(CHAINED);
+            times.extend(chain(&store, run).await);
+        }
+        show(BEHIND, times);
+    }
     if wanted.is_none() {
-        together(&store, run, calls).await;
+        together(&store, run + u64::from(CHAINED), calls).await;
     }
     store.close().await;
 }
