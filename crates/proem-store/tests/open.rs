@@ -328,6 +328,33 @@ async fn a_purge_says_what_a_reader_keeps_it_from() {
     store.close().await;
 }
 
+#[tokio::test]
+async fn a_purge_makes_the_file_shorter() {
+    for there_is_an_empty_file in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = Sqlite::new(folder.path());
+        if there_is_an_empty_file {
+            fs::create_dir(sqlite.path.parent().unwrap()).unwrap();
+            fs::write(&sqlite.path, "").unwrap();
+        }
+        let mut lengths = Vec::new();
+        for purges in [false, true] {
+            let store = sqlite.opened(Access::Write).await.store;
+            if purges {
+                let purge = Purge { project: None, before: None, runs: vec![], actor: Given.actor(), at: Time(9_000) };
+                assert_eq!(store.purge(purge).await.unwrap().runs, 40);
+            } else {
+                for run in 0..40 {
+                    Given.whole(&store, run, Quality::High).await;
+                }
+            }
+            store.close().await;
+            lengths.push(fs::metadata(&sqlite.path).unwrap().len());
+        }
+        assert!(lengths.is_sorted_by(|with, without| with > without), "{there_is_an_empty_file}: {lengths:?}");
+    }
+}
+
 /// Whether a file has these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     fs::read(path).is_ok_and(|file| file.windows(bytes.len()).any(|window| window == bytes))

@@ -150,7 +150,6 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
     place::make_file(&path)?;
     let options = options()
         .filename(&path)
-        .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         // What is deleted in passing, sealed states, is overwritten where that costs no writing; a purge
@@ -159,6 +158,11 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
         .pragma("cache_size", CACHE)
         .statement_cache_capacity(STATEMENTS)
         .pragma("trusted_schema", "OFF");
+    let options = match there {
+        // It counts before there are tables; later it only costs a transaction.
+        There::Nothing | There::Empty => options.auto_vacuum(SqliteAutoVacuum::Incremental),
+        There::File => options,
+    };
     let connection = options.connect().await.map_err(|error| unusable(&path, &error))?;
     let mut link = Link::new(connection, path.clone());
     let form = form(&mut link).await?;
