@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::alias::Writer;
 use self::words::{count, decimal, measured, named};
-use super::investigation::{Hop, Neighbours};
+use super::hop::{Hop, Neighbours};
 
 /// The most files that are described one by one.
 const MAX_FILES: usize = 10;

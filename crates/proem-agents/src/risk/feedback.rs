@@ -19,5 +19,8 @@ pub use self::suggest::{FEWEST, Suggestion, applied, suggest};
 pub use self::tally::{MetricTally, ReasonTally, Tally, tally};
 pub use self::verdict::{Said, SignalAt, Verdict, note, read_note, read_signals, signals};
 
+/// The kind of the runs that hold assessments, which people say something of.
+pub const KIND: &str = "risk";
+
 #[cfg(test)]
 mod tests;

@@ -18,8 +18,9 @@ mod terms;
 mod verdict;
 
 pub use self::case::{Posed, case};
-pub use self::ended::{Action, By, Exchanged, Hop, Investigated, Synthesis};
-pub use self::terms::{Asked, EXPAND, Limits, MEASURE, Neighbours, Subject, Terms};
+pub use self::ended::{Exchanged, Investigated, Synthesis};
+pub use self::terms::{Asked, EXPAND, Limits, MEASURE, Subject, Terms};
+pub use super::hop::{Action, By, Hop, Neighbours};
 
 use proem_engine::call::FailureKind;
 use proem_engine::report::Report;

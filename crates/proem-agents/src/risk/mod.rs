@@ -5,5 +5,6 @@
 
 pub mod evidence;
 pub mod feedback;
+mod hop;
 pub mod investigation;
 pub mod report;

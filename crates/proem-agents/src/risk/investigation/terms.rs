@@ -16,21 +16,8 @@ use crate::screen::Screening;
 pub const MEASURE: &str = "risk/metric";
 
 /// The name of the effect that looks at the neighbours of a file: `of` is `{"file": index}`, and what
-/// comes back is [`Neighbours`] as JSON.
+/// comes back is [`Neighbours`](super::Neighbours) as JSON.
 pub const EXPAND: &str = "risk/neighbours";
-
-/// Files within two imports of a file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Neighbours {
-    /// Files that import it.
-    pub direct: u32,
-    /// Files that import those.
-    pub transitive: u32,
-    /// How far they are on average, in imports.
-    pub mean_distance: Option<f64>,
-    /// Paths of the nearest, at most ten. From outside.
-    pub names: Vec<String>,
-}
 
 /// A prompt with what its answer must be.
 #[derive(Debug, Clone, Copy)]
@@ -60,11 +47,6 @@ pub struct Terms<'t> {
     pub profile: Option<&'t Profile>,
     /// How often, how long and for how much.
     pub limits: Limits,
-}
-
-impl Neighbours {
-    /// The most names that are shown.
-    pub const MAX_NAMES: usize = 10;
 }
 
 impl core::fmt::Debug for Terms<'_> {

@@ -20,10 +20,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::assessing::{Assessing, Looked};
-use super::investigating::{Done, Earlier, asking, subject};
+use super::investigating::{asking, subject};
 use super::made::{Remade, policy};
 use super::output::{Form, Many, print};
-use super::recording::{Beginning, Kept, inputs, outcome};
+use super::recording::{Beginning, Done, Earlier, Kept, inputs, outcome};
 use super::setting::{Investigator, Setting};
 use crate::calling as endpoints;
 use crate::commands::run::calling;

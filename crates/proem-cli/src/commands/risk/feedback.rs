@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use proem_agents::risk::feedback::{
-    Meter, Said, Suggestion, Tally, Verdict, applied, note, read_note, read_signals, suggest, tally,
+    KIND, Meter, Said, Suggestion, Tally, Verdict, applied, note, read_note, read_signals, suggest, tally,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
@@ -24,7 +24,6 @@ use proem_store::{Access, Store};
 use proem_text::json;
 
 use self::thresholds::Kept;
-use super::recording::KIND;
 use crate::args::risk::Feedback;
 use crate::failure::Failure;
 use crate::places::Places;

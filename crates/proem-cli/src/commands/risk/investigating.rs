@@ -17,31 +17,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::assessing::{Assessing, Looked};
-use super::recording::{self, Kept};
+use super::recording::{self, Done, Earlier, Kept};
 use super::setting::{Investigator, Setting};
 use crate::args::risk::Risk;
 use crate::commands::run::single::unused;
 use crate::failure::Failure;
 use crate::records::writing::Writing;
 use crate::ui;
-
-/// An investigation with what it took.
-pub(super) struct Done {
-    pub(super) investigated: Investigated,
-    pub(super) made: Vec<Made>,
-    /// What was asked before, if it was resumed.
-    pub(super) earlier: Earlier,
-    pub(super) began: Instant,
-}
-
-/// What processes that are gone asked in an investigation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Earlier {
-    /// How often something was sent, or may have been.
-    pub(super) attempts: usize,
-    /// How many answers of them were lost, so that nobody knows what they used.
-    pub(super) lost: usize,
-}
 
 impl Setting {
     /// Investigates what the rules want investigated, several changes at once, records every assessment

@@ -9,20 +9,36 @@ use proem_engine::call::FailureKind;
 use proem_engine::profile;
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
 use proem_risk::assess::Investigate;
+use proem_runtime::driver::Made;
 use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Recording, Start};
 use proem_store::record::{Content, Evaluation, Finish, NewRun, Numbers, Replayable, RunId, RunOutcome};
 use serde_json::{Value as Json, json};
+use tokio::time::Instant;
 
 use super::assessing::{Assessing, Looked};
-use super::investigating::Done;
 use super::made;
 use super::setting::{Investigator, Setting};
 use crate::failure::Failure;
 use crate::records::writing::Writing;
 use crate::{ui, when};
 
-/// The kind of a recorded assessment.
-pub(super) const KIND: &str = "risk";
+/// An investigation with what it took.
+pub(super) struct Done {
+    pub(super) investigated: Investigated,
+    pub(super) made: Vec<Made>,
+    /// What was asked before, if it was resumed.
+    pub(super) earlier: Earlier,
+    pub(super) began: Instant,
+}
+
+/// What processes that are gone asked in an investigation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Earlier {
+    /// How often something was sent, or may have been.
+    pub(super) attempts: usize,
+    /// How many answers of them were lost, so that nobody knows what they used.
+    pub(super) lost: usize,
+}
 
 /// A change with everything that its record and its report are made of.
 pub(super) struct Kept<'k> {
@@ -52,7 +68,7 @@ impl Beginning<'_> {
         Start {
             id: self.id.clone(),
             parent: self.parent.clone(),
-            kind: KIND,
+            kind: feedback::KIND,
             prompt: &setting.synthesis.prompt.id,
             role: &investigator.role,
             model: &investigator.asked.model.name,
@@ -276,7 +292,7 @@ async fn write(
         id: id.clone(),
         project: common.project.clone(),
         actor: common.actor.clone(),
-        kind: KIND.to_owned(),
+        kind: feedback::KIND.to_owned(),
         parent: None,
         prompt: setting.synthesis.prompt.id.clone(),
         role: String::new(),

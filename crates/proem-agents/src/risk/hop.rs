@@ -1,0 +1,78 @@
+//! One hop of an investigation: what was offered, chosen and found.
+
+use serde::{Deserialize, Serialize};
+
+/// What a model may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Action {
+    /// A Tier 2 metric of a file.
+    CalculateMetric,
+    /// The neighbours of a file.
+    ExpandGraph,
+    /// The end of the investigation.
+    Finalize,
+}
+
+impl Action {
+    /// The word in prompts, schemas and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CalculateMetric => "CALCULATE_METRIC",
+            Self::ExpandGraph => "EXPAND_GRAPH",
+            Self::Finalize => "FINALIZE",
+        }
+    }
+}
+
+/// One hop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Hop {
+    /// Which, from 1.
+    pub hop: u8,
+    /// What was offered.
+    pub offered: Vec<Action>,
+    /// What was chosen, by the model or, if it gave no usable answer, by the fallback.
+    pub action: Action,
+    /// Who chose.
+    pub by: By,
+    /// The metric, if one was asked for.
+    pub metric: Option<String>,
+    /// The file, by its place in the change.
+    pub file: Option<u32>,
+    /// What came of it, in our words with names from outside between.
+    pub result: String,
+    /// Why, in the model's words. From outside.
+    pub reasoning: String,
+}
+
+/// Who chose a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The model.
+    Model,
+    /// The prompt's fallback.
+    Fallback,
+    /// The rules: nothing else was possible.
+    Rules,
+}
+
+/// Files within two imports of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// Files that import it.
+    pub direct: u32,
+    /// Files that import those.
+    pub transitive: u32,
+    /// How far they are on average, in imports.
+    pub mean_distance: Option<f64>,
+    /// Paths of the nearest, at most ten. From outside.
+    pub names: Vec<String>,
+}
+
+impl Neighbours {
+    /// The most names that are shown.
+    pub const MAX_NAMES: usize = 10;
+}
