@@ -8,9 +8,12 @@
 //! Invariants: nothing is left out without a reason; vectors of two models never meet; the order
 //! is by probability, then name; no word of a description reaches an output.
 
+mod arithmetic;
 mod choose;
+mod documents;
 mod features;
 mod index;
+mod kinds;
 mod late;
 mod lexicon;
 mod query;
@@ -21,13 +24,13 @@ mod used;
 mod weights;
 
 pub use choose::{Caps, Chosen, Cut, Reason, Selection, choose};
-pub use features::Features;
 pub use index::Index;
+pub use kinds::{FEATURE_NAMES, FEATURES, Features};
 pub use lexicon::Lexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
 pub use rank::{Ranked, Ranking};
 pub use usage::{Usage, Used, key};
-pub use weights::{Calibration, Calibrations, FEATURE_NAMES, FEATURES, WordWeights, rarity};
+pub use weights::{Calibration, Calibrations, WordWeights, rarity};
 
 use crate::embedding::{self, Embedder, ModelId, Pieces, Vector};
 use crate::error::Error;

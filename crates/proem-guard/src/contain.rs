@@ -10,6 +10,7 @@
 
 mod body;
 mod delimiter;
+pub(crate) mod found;
 mod line;
 mod marker;
 mod mode;

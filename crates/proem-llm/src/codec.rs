@@ -4,6 +4,7 @@
 //! how its bytes were cut into chunks; everything a model or a provider wrote is untrusted, under
 //! the request's label.
 
+pub(crate) mod body;
 mod complete;
 pub(crate) mod draft;
 mod reader;
@@ -16,11 +17,12 @@ pub(crate) use self::refused::provider_failed;
 pub(crate) use self::restored::restored;
 
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Answering, Arrival, Choice, Failure, Request, Tool};
-use proem_engine::providers::{Model, Provider, Quirk};
-use serde_json::{Map, Value, json};
+use proem_engine::call::{Answering, Arrival, Choice, Failure, Request};
+use proem_engine::providers::{Model, Provider};
+use serde_json::{Value, json};
 
-use crate::projection::{Dropped, Target, project};
+use self::body::Body;
+use crate::projection::Dropped;
 use crate::wire::{Head, WireRequest};
 use crate::{Error, anthropic, openai};
 
@@ -74,65 +76,6 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
     headers.push((CONTENT_TYPE.0, CONTENT_TYPE.1.to_owned()));
     let Body { fields, dropped, strict } = draft;
     Ok(Encoded { wire: WireRequest { path, headers, body: Value::Object(fields) }, dropped, strict })
-}
-
-/// The path of a provider's endpoint, and its headers beside the type of the content.
-pub(crate) type Place = (&'static str, Vec<(&'static str, String)>);
-
-/// A body in the making.
-#[derive(Debug)]
-pub(crate) struct Body {
-    fields: Map<String, Value>,
-    dropped: Vec<Dropped>,
-    strict: Vec<String>,
-}
-
-impl Body {
-    pub(crate) fn set(&mut self, key: &str, value: Value) {
-        self.fields.insert(key.to_owned(), value);
-    }
-
-    pub(crate) fn drop(&mut self, path: &str, why: impl Into<String>) {
-        self.dropped.push(Dropped { path: path.to_owned(), why: why.into() });
-    }
-
-    /// The schema as `target` takes it, or as it must be sent instead; what is dropped of it is
-    /// listed behind `prefix`.
-    pub(crate) fn schema(&mut self, tool: &Tool, target: Target, prefix: &str) -> (Value, Target) {
-        let projection = project(&tool.schema, target);
-        self.drop_all(projection.dropped, prefix);
-        // A schema that is tried in another form after all counts in that.
-        self.strict.retain(|name| *name != tool.name);
-        if projection.target == Target::OpenAiStrict {
-            self.strict.push(tool.name.clone());
-        }
-        (projection.schema, projection.target)
-    }
-
-    /// Lists what is dropped of a schema behind `prefix`.
-    pub(crate) fn drop_all(&mut self, dropped: Vec<Dropped>, prefix: &str) {
-        let behind = |one: Dropped| Dropped { path: format!("{prefix}{}", one.path), why: one.why };
-        self.dropped.extend(dropped.into_iter().map(behind));
-    }
-
-    /// Sets the temperature that was asked for, as far as the model takes it.
-    pub(crate) fn set_temperature(&mut self, request: &Request, model: &Model, most_percent: u16) {
-        let Some(percent) = request.temperature_percent else { return };
-        if model.quirks.contains(&Quirk::NoTemperature) {
-            return self.drop("/temperature", format!("model `{}` takes none", model.name));
-        }
-        if percent > most_percent {
-            self.drop("/temperature", format!("lowered to {most_percent} hundredths, the most that is taken"));
-        }
-        self.set("temperature", json!(f64::from(percent.min(most_percent)) / 100.0));
-    }
-}
-
-/// The tools by name: their order is part of the prefix that a provider caches.
-pub(crate) fn sorted(tools: &[Tool]) -> Vec<&Tool> {
-    let mut tools: Vec<&Tool> = tools.iter().collect();
-    tools.sort_by(|a, b| a.name.cmp(&b.name));
-    tools
 }
 
 /// Who is asked, for messages.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::history::ObjectId;
+use crate::id::ObjectId;
 use crate::identity::Person;
 use crate::path::{Class, RepoPath};
 

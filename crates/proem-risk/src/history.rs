@@ -7,15 +7,14 @@
 
 mod builder;
 mod bytes;
-mod id;
 mod lineage;
 mod order;
 mod past;
 mod table;
 
 pub use self::builder::Builder;
-pub use self::id::ObjectId;
 pub use self::past::{LeftOut, Past};
+pub use crate::id::ObjectId;
 
 use alloc::string::String;
 use alloc::vec::Vec;

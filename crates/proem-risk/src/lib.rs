@@ -20,6 +20,7 @@ pub mod coverage;
 pub mod error;
 pub mod graph;
 pub mod history;
+mod id;
 pub mod identity;
 pub mod incident;
 pub mod level;

@@ -5,24 +5,12 @@
 
 use proem_score::bm25;
 
+use super::arithmetic::dot;
 use super::index::{Index, Meaning};
+use super::kinds::{FEATURES, Features, GRAMS, MEANING, NAME, USED, USED_MEANING, USED_WORDS, WORDS};
 use super::late::Late;
 use super::query::Part;
-use super::weights::FEATURES;
 use crate::embedding::Vector;
-
-/// The evidence of one entry, in the order of [`super::FEATURE_NAMES`].
-pub type Features = [f32; FEATURES];
-
-const WORDS: usize = 0;
-const GRAMS: usize = 1;
-const NAME: usize = 2;
-const MEANING: usize = 3;
-pub(super) const NEAR: usize = 4;
-pub(super) const COVERED: usize = 5;
-const USED_WORDS: usize = 6;
-const USED_MEANING: usize = 7;
-const USED: usize = 8;
 
 /// The evidence for each entry, from one part of a request, its vector and its pieces.
 pub(super) fn features(
@@ -94,17 +82,4 @@ impl Meaning {
     fn cosines(&self, vector: &Vector) -> Vec<f32> {
         self.vectors.chunks_exact(self.dimension.max(1)).map(|row| dot(row, vector.values())).collect()
     }
-}
-
-/// A product in eight lanes, added in a fixed order.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0_f32; 8];
-    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum::<f32>() + rest
 }

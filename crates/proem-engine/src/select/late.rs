@@ -5,8 +5,8 @@
 //! all pieces of the request at once, and the sentences of a task use what was compared for the
 //! whole of it.
 
-use super::features::{COVERED, Features, NEAR};
-use super::index::DocumentPieces;
+use super::documents::DocumentPieces;
+use super::kinds::{COVERED, Features, NEAR};
 use super::query::{MAX_WORDS, Part};
 use crate::embedding::Pieces;
 

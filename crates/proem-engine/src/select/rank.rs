@@ -1,7 +1,8 @@
 //! The order of a catalogue for a task.
 
-use super::features::{Features, features};
+use super::features::features;
 use super::index::Index;
+use super::kinds::Features;
 use super::query::Query;
 use super::weights::Calibration;
 use super::{Meant, Selector};

@@ -7,16 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_score::linear::Logistic;
 use serde::{Deserialize, Serialize};
 
+use super::kinds::FEATURES;
 use super::terms::{bare_words, id_of_stem, stem};
 use crate::embedding::ModelId;
 use crate::error::{Error, ErrorKind};
-
-/// How many kinds of evidence there are.
-pub const FEATURES: usize = 9;
-
-/// The kinds of evidence, in the order of the weights; each is 0 to 1, cosines −1 to 1.
-pub const FEATURE_NAMES: [&str; FEATURES] =
-    ["words", "grams", "name", "meaning", "near", "covered", "used words", "used meaning", "used"];
 
 /// How telling words of a request are.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::{
     Mode, Neutralised, Part, SourceRange,
+    found::{Match, Remedy},
     mode::{datamarked, encoded, free_mark},
-    scan::{Match, Remedy},
 };
 use crate::{finding::FindingKind, view::clean};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};

@@ -5,9 +5,9 @@
 //! it stands, because only we know that it doesn't.
 
 use super::{
+    found::{Match, Remedy},
     marker::is_listed,
     reader::{Reader, is_blank},
-    scan::{Match, Remedy},
 };
 use crate::finding::FindingKind;
 use alloc::string::String;

@@ -2,8 +2,8 @@
 
 use super::{
     Tag,
+    found::{Match, Remedy},
     reader::Reader,
-    scan::{Match, Remedy},
 };
 use crate::finding::FindingKind;
 use proem_text::Span;

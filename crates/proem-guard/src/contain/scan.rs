@@ -3,34 +3,18 @@
 //! Linear: each character is visited once, and what a pattern reads ahead is bounded, or ends at
 //! the next bracket.
 
-use super::{Tag, line::Line, marker, reader::Reader};
-use crate::finding::FindingKind;
+use super::{
+    Tag,
+    found::{Match, Remedy},
+    line::Line,
+    marker,
+    reader::Reader,
+};
 use alloc::vec::Vec;
 use proem_text::{Span, character};
 
 /// How long the attributes of a delimiter may be to be cut out with it, in characters.
 const MAX_ATTRIBUTES: usize = 256;
-
-/// A place that must not stay as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Match {
-    pub(crate) kind: FindingKind,
-    /// What makes the pattern.
-    pub(crate) span: Span,
-    pub(crate) remedy: Remedy,
-}
-
-/// How a pattern is taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remedy {
-    /// Cut it out.
-    Remove,
-    /// Put a backslash at this place, or as near as text from outside allows.
-    Escape {
-        /// The place in bytes.
-        at: usize,
-    },
-}
 
 /// Every pattern in `text` that touches one of the runs from outside, which are in order.
 pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {

@@ -1,10 +1,7 @@
 //! Forged structure: roles, system messages, delimiters, chat tokens and borders.
 
 use crate::{
-    contain::{
-        Tag,
-        scan::{Match, scan},
-    },
+    contain::{Tag, found::Match, scan::scan},
     finding::{FindingKind, Severity},
     lexicon::Lexicon,
     scan::{Hit, ScanError, Scanner, Sight},

@@ -11,7 +11,7 @@ use crate::{
     resolve::{
         Manifests, Place, Step,
         index::Index,
-        manifest::{Package, Paths},
+        manifest::{Package, Paths, fill},
         place,
     },
 };
@@ -175,11 +175,4 @@ impl<'a> Modules<'a> {
         }
         found
     }
-}
-
-/// `target` with what the star of `pattern` stands for in `text`; `None` if the pattern isn't its.
-pub(super) fn fill(pattern: &str, target: &str, text: &str) -> Option<String> {
-    let Some((start, end)) = pattern.split_once('*') else { return (pattern == text).then(|| target.to_owned()) };
-    let middle = text.strip_prefix(start)?.strip_suffix(end)?;
-    Some(target.replacen('*', middle, 1))
 }

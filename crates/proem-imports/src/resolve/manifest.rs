@@ -8,7 +8,7 @@ use core::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::resolve::{javascript, place};
+use crate::resolve::place;
 
 /// What the project files of a repository say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -84,10 +84,17 @@ impl Paths {
     /// Where a name that one of the patterns fits may be; the longest start wins.
     pub(super) fn matching(&self, written: &str) -> Option<Vec<String>> {
         let start = |pattern: &str| pattern.find('*').map_or(usize::MAX, |star| star);
-        let fits = self.patterns.iter().filter(|(pattern, _)| javascript::fill(pattern, "", written).is_some());
+        let fits = self.patterns.iter().filter(|(pattern, _)| fill(pattern, "", written).is_some());
         let (pattern, targets) = fits.max_by_key(|(pattern, _)| start(pattern))?;
-        Some(targets.iter().filter_map(|target| javascript::fill(pattern, target, written)).collect())
+        Some(targets.iter().filter_map(|target| fill(pattern, target, written)).collect())
     }
+}
+
+/// `target` with what the star of `pattern` stands for in `text`; `None` if the pattern isn't its.
+pub(super) fn fill(pattern: &str, target: &str, text: &str) -> Option<String> {
+    let Some((start, end)) = pattern.split_once('*') else { return (pattern == text).then(|| target.to_owned()) };
+    let middle = text.strip_prefix(start)?.strip_suffix(end)?;
+    Some(target.replacen('*', middle, 1))
 }
 
 impl Manifests {

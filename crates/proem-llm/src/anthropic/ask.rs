@@ -9,7 +9,7 @@ use proem_engine::providers::{Answers, Model, Quirk};
 use serde_json::{Value, json};
 
 use super::enforced::enforced;
-use crate::codec::{Body, Place, sorted};
+use crate::codec::body::{Body, Place, sorted};
 use crate::projection::Target;
 
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.

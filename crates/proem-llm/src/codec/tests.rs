@@ -1,7 +1,9 @@
 //! The bodies that are sent, byte by byte.
 
 use super::*;
+use crate::projection::{Target, project};
 use crate::sample;
+use proem_engine::call::Tool;
 use proem_engine::providers::Answers;
 use proem_text::json;
 

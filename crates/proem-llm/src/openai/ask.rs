@@ -9,7 +9,7 @@ use proem_engine::call::{Answering, Arrival, Choice, Request, Tool};
 use proem_engine::providers::{Answers, Model, Quirk};
 use serde_json::{Map, Value, json};
 
-use crate::codec::{Body, Place, sorted};
+use crate::codec::body::{Body, Place, sorted};
 use crate::projection::Target;
 
 /// The highest temperature, in hundredths.
