@@ -428,6 +428,7 @@ fn only_a_person_decides() {
         vec!["runs", "purge", "--before", "0h"],
         vec!["cost", "correct", "1", "0.01", "--why", "the invoice says so"],
         vec!["cost", "correct", "99", "0.01", "--why", "the invoice says so"],
+        vec!["cost", "correct", "1", "2000000", "--why", "the invoice says so"],
         vec!["store", "adopt"],
         vec!["store", "reset-clock"],
     ] {
