@@ -25,6 +25,15 @@ use crate::failure::Failure;
 use crate::records::writing::Writing;
 use crate::ui;
 
+/// A change that is reported.
+struct Reported {
+    report: Report,
+    /// What went wrong with its record.
+    trouble: Option<String>,
+    /// Why its last call was not made, if that is for a budget's sake.
+    unbooked: Option<String>,
+}
+
 impl Setting {
     /// Investigates what the rules want investigated, several changes at once, records every assessment
     /// and reports it.
@@ -47,11 +56,15 @@ impl Setting {
         bar.finish_and_clear();
         unused(self.investigator.as_ref().ok().and_then(|investigator| investigator.replayer.as_deref()));
         let mut reports = Vec::with_capacity(all.len());
-        let mut trouble = None;
+        let (mut trouble, mut unbooked) = (None, None);
         for reported in all {
-            let (report, troubled) = reported?;
-            reports.push(report);
-            trouble = trouble.or(troubled);
+            let reported = reported?;
+            reports.push(reported.report);
+            trouble = trouble.or(reported.trouble);
+            unbooked = unbooked.or(reported.unbooked);
+        }
+        if let Some(why) = unbooked {
+            ui::note(&format!("{why}; the level is that of the rules"));
         }
         Ok((reports, trouble))
     }
@@ -62,7 +75,7 @@ impl Setting {
         assessing: &Assessing,
         looked: &Looked,
         stop: &CancellationToken,
-    ) -> Result<(Report, Option<String>), Failure> {
+    ) -> Result<Reported, Failure> {
         let id = self.records.as_ref().map(|_| Writing::id()).transpose()?;
         let kept = Kept { setting: self, assessing, looked };
         match &self.investigator {
@@ -76,7 +89,8 @@ impl Setting {
                     let (investigated, made) =
                         self.investigate(investigator, (&look, subject, &looked.full), None, stop).await?;
                     let done = Done { investigated, made, earlier: Earlier::default(), began };
-                    return Ok((kept.report(None, Some(&done))?, None));
+                    let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
+                    return Ok(Reported { report: kept.report(None, Some(&done))?, trouble: None, unbooked });
                 };
                 let common = records.kept();
                 let start = kept.start(id.clone(), investigator, &subject)?;
@@ -84,14 +98,16 @@ impl Setting {
                 let (investigated, made) =
                     self.investigate(investigator, (&look, subject, &looked.full), Some(&recording), stop).await?;
                 let done = Done { investigated, made, earlier: Earlier::default(), began };
-                kept.ended(&recording, &done).await
+                let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
+                let (report, trouble) = kept.ended(&recording, &done).await?;
+                Ok(Reported { report, trouble, unbooked })
             }
             _ => {
                 let report = kept.report(id.as_ref(), None)?;
                 if let Some((records, id)) = self.records.as_ref().zip(id) {
                     recording::assessed(self, records, id, &kept, &report).await;
                 }
-                Ok((report, None))
+                Ok(Reported { report, trouble: None, unbooked: None })
             }
         }
     }

@@ -206,7 +206,7 @@ impl<'k> Kept<'k> {
 }
 
 /// Why the last call of an investigation was not made, if that is for a budget's sake.
-fn unbooked(investigated: &Investigated) -> Option<&str> {
+pub(super) fn unbooked(investigated: &Investigated) -> Option<&str> {
     let last = investigated.exchanges.last()?.outcome.attempts.last()?;
     last.failure
         .as_ref()

@@ -51,4 +51,6 @@ fn an_investigation_that_was_not_asked_is_refused() {
     let run = fixture.proem(&["risk", "HEAD"]);
     refused(&fixture, &server, &run, 0);
     assert!(run.stdout().contains("HIGH"), "the level is the code's: {}", run.stdout());
+    let said = run.stderr();
+    assert!(said.contains("does not fit") && said.contains("; the level is that of the rules"), "{said}");
 }
