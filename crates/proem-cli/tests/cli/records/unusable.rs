@@ -5,10 +5,9 @@ use std::process::{Child, Command, Stdio};
 
 use proem_llm::scripted::Server;
 use serde_json::Value as Json;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
-use super::{TRIAGE, configured, late, records, sql, triage};
-use crate::fixture::Fixture;
+use super::{TRIAGE, configured, late, sql, triage};
+use crate::fixture::{Fixture, Locked};
 use crate::run::{low, start};
 
 /// A cap that nothing here reaches.
@@ -120,23 +119,13 @@ fn a_disk_that_is_full_for_those_who_read() {
 
 /// Starts the binary while somebody else writes, and says how it ended.
 fn while_locked(fixture: &Fixture, until: impl FnOnce(), before: bool) -> (Option<i32>, String, String) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
-        let mut other = options.connect().await.unwrap();
-        if before {
-            other.execute("BEGIN IMMEDIATE").await.unwrap();
-        }
-        let child = super::spawn(fixture, &TRIAGE);
-        until();
-        if !before {
-            other.execute("BEGIN IMMEDIATE").await.unwrap();
-        }
-        let ended = ended(child);
-        other.execute("ROLLBACK").await.unwrap();
-        other.close().await.unwrap();
-        ended
-    })
+    let locked = before.then(|| Locked::of(fixture));
+    let child = super::spawn(fixture, &TRIAGE);
+    until();
+    let locked = locked.unwrap_or_else(|| Locked::of(fixture));
+    let ended = ended(child);
+    locked.let_go();
+    ended
 }
 
 #[test]

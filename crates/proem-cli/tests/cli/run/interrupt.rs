@@ -4,10 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 
 use proem_llm::scripted::{How, Reply, Server};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use super::{low, start};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Locked};
 use crate::records::sql;
 use crate::risk::scene::shop;
 
@@ -35,25 +34,19 @@ fn interrupted(fixture: &Fixture, server: &Server, args: &[&str]) -> (Option<i32
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it asked");
         std::thread::yield_now();
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let records = fixture.base.join("state/proem/records.db");
-        let mut other = sqlx::sqlite::SqliteConnectOptions::new().filename(records).connect().await.unwrap();
-        other.execute("BEGIN IMMEDIATE").await.unwrap();
-        interrupt(fixture, &child);
-        let mut said = String::new();
-        while !said.contains("a second ^C ends at once") {
-            assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended without a word about it: {said}");
-        }
-        interrupt(fixture, &child);
-        let code = child.wait().unwrap().code();
-        other.execute("ROLLBACK").await.unwrap();
-        other.close().await.unwrap();
-        stderr.read_to_string(&mut said).unwrap();
-        let mut answer = String::new();
-        child.stdout.unwrap().read_to_string(&mut answer).unwrap();
-        (code, answer, said)
-    })
+    let locked = Locked::of(fixture);
+    interrupt(fixture, &child);
+    let mut said = String::new();
+    while !said.contains("a second ^C ends at once") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended without a word about it: {said}");
+    }
+    interrupt(fixture, &child);
+    let code = child.wait().unwrap().code();
+    locked.let_go();
+    stderr.read_to_string(&mut said).unwrap();
+    let mut answer = String::new();
+    child.stdout.unwrap().read_to_string(&mut answer).unwrap();
+    (code, answer, said)
 }
 
 /// That a command ends at the second ^C, and that what it had booked before that stays booked.
