@@ -29,5 +29,6 @@ pub mod schema;
 pub mod section;
 pub mod select;
 pub mod tokens;
+pub mod versions;
 
 pub use error::{Error, ErrorKind};

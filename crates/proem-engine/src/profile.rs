@@ -24,6 +24,10 @@ pub use self::registry::{Registry, is_identifier, is_path, known_risks};
 pub use self::signals::{Derived, derive, signals};
 use crate::run::Time;
 
+/// The version of profiles. It is raised with every change that gives the same history and wishes another profile,
+/// or the same profile another text, so that a record can name the one that it was made with.
+pub const VERSION: u32 = 1;
+
 /// How good a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -27,6 +27,10 @@ use crate::{finding::FindingKind, untrusted::Untrusted};
 use alloc::{format, string::String, vec::Vec};
 use proem_text::{Label, Span};
 
+/// The version of containment. It is raised with every change that contains the same text in other bytes, so
+/// that a record can name the one that it was made with.
+pub const VERSION: u32 = 1;
+
 /// What stands for the id where the key must not matter.
 const NO_ID: &str = "0000000000000000";
 

@@ -16,6 +16,7 @@ use proem_engine::profile::Adapted;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::Counts;
+use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_runtime::records::{Ledger, Start, assembled as recorded_assembly};
 use proem_runtime::{Environment, GatherOptions, gather, installation_key};
@@ -263,7 +264,11 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
         line: None,
         files: &of_assembly(&project.book()?, written.prompt, &written.guard.files),
         inputs: &json!({ "task": args.task }),
-        settings: &json!({ "proem": env!("CARGO_PKG_VERSION"), "mode": assembled.mode.mode.as_str() }),
+        settings: &json!({
+            "proem": env!("CARGO_PKG_VERSION"),
+            "versions": Versions::TODAY,
+            "mode": assembled.mode.mode.as_str(),
+        }),
         policy: &written.guard.rules,
         profile: adapted.map(|adapted| &adapted.profile),
         report: Some(&assembled.report),

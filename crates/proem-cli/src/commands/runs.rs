@@ -10,9 +10,11 @@ mod show;
 
 use std::process::ExitCode;
 
+use proem_engine::versions::Versions;
 use proem_store::Store;
-use proem_store::query::RunsWanted;
+use proem_store::query::{RunDetail, RunsWanted};
 use proem_store::record::RunId;
+use serde::Deserialize as _;
 
 use crate::args::records::{RecordsPlace, RunsCommand};
 use crate::failure::Failure;
@@ -53,6 +55,15 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
         RunsCommand::Purge { runs, before, everything: _, place } => {
             records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
         }
+    }
+}
+
+/// The versions that a run's requests were made with; `None` where that is not kept, or in a form that is not known.
+fn versions(run: &RunDetail) -> Option<Versions> {
+    let settings = run.settings.as_object()?;
+    match settings.get("versions") {
+        None => Some(Versions::default()),
+        Some(written) => Versions::deserialize(written).ok(),
     }
 }
 

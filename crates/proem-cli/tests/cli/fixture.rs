@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, DirBuilder, File, Permissions},
     io::Write as _,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
@@ -17,6 +17,8 @@ use tempfile::TempDir;
 pub(crate) struct Fixture {
     pub(crate) base: PathBuf,
     pub(crate) repo: PathBuf,
+    /// What is run: the binary of today, unless a test names another.
+    pub(crate) binary: PathBuf,
     variables: BTreeMap<OsString, OsString>,
     _held: Held,
 }
@@ -66,7 +68,8 @@ impl Fixture {
         }
         fs::write(base.join("key"), KEY).unwrap();
         fs::set_permissions(base.join("key"), Permissions::from_mode(0o600)).unwrap();
-        let mut fixture = Self { base, repo, variables: BTreeMap::new(), _held: held };
+        let binary = PathBuf::from(env!("CARGO_BIN_EXE_proem"));
+        let mut fixture = Self { base, repo, binary, variables: BTreeMap::new(), _held: held };
         for (name, folder) in
             [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
         {
@@ -133,7 +136,7 @@ impl Fixture {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    pub(crate) fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.repo).env_clear().envs(&self.variables);
         command
@@ -145,7 +148,7 @@ impl Fixture {
     }
 
     pub(crate) fn proem_with(&self, args: &[&str], stdin: &[u8]) -> Run {
-        let output = run(self.command(env!("CARGO_BIN_EXE_proem")).args(args), stdin);
+        let output = run(self.command(&self.binary).args(args), stdin);
         let base = self.base.to_str().unwrap().to_owned();
         Run { args: args.iter().map(|&arg| arg.to_owned()).collect(), base, output }
     }

@@ -30,6 +30,7 @@ mod golden;
 mod guide;
 mod hostile;
 mod incident;
+mod older;
 mod records;
 mod risk;
 mod run;

@@ -31,7 +31,7 @@ fn with_model(fixture: &mut Fixture, server: &Server) {
     );
 }
 
-fn metric(name: &str, path: &str) -> Reply {
+pub(crate) fn metric(name: &str, path: &str) -> Reply {
     Reply::value(json!({
         "action": "CALCULATE_METRIC",
         "reasoning": "Many files depend on this one, so who owns it matters.",
@@ -51,7 +51,7 @@ fn finalise() -> Reply {
     Reply::value(json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null }))
 }
 
-fn synthesis(level: &str, evidence: &[(&str, &str)]) -> Reply {
+pub(crate) fn synthesis(level: &str, evidence: &[(&str, &str)]) -> Reply {
     let cited: Vec<Json> = evidence.iter().map(|(id, text)| json!({ "evidence": id, "text": text })).collect();
     Reply::value(json!({
         "risk_level": level,

@@ -57,6 +57,12 @@ proem:
 /// `reviews/free` (without a contract), and a provider that is the server.
 pub(crate) fn fixture(server: &Server, more: &str) -> Fixture {
     let mut fixture = Fixture::folder();
+    set_up(&mut fixture, server, more);
+    fixture
+}
+
+/// Gives a user these prompts and this provider.
+pub(crate) fn set_up(fixture: &mut Fixture, server: &Server, more: &str) {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
     fixture.configure(
@@ -71,7 +77,6 @@ pub(crate) fn fixture(server: &Server, more: &str) -> Fixture {
         fixture.configure(&format!("book/reviews/{name}/triage.schema.json"), SCHEMA);
     }
     fixture.configure("book/reviews/free/1.0.0.prompt", FREE);
-    fixture
 }
 
 fn reply(say: Say) -> Reply {

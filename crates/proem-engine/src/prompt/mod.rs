@@ -18,3 +18,7 @@ mod render;
 mod shape;
 mod walk;
 pub(crate) mod yaml;
+
+/// The version of rendering. It is raised with every change that renders the same file and inputs in other bytes,
+/// so that a record can name the one that it was made with.
+pub const RENDERING: u32 = 1;

@@ -9,6 +9,7 @@ use proem_engine::cache::plan_request;
 use proem_engine::call::Request;
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, Event, Machine, Outcome, Performed, Step, What};
+use proem_engine::versions::{Changed, in_words};
 use proem_llm::codec::encode;
 use proem_store::Store;
 use proem_store::body::unfold;
@@ -37,7 +38,8 @@ pub struct Difference {
     pub what: String,
     /// The first byte that differs, in the section's text, the body, or the value.
     pub byte: Option<usize>,
-    /// What the record has there, shortened; a JSON string, so that it is safe to look at.
+    /// What the record has there, shortened; a JSON string, so that it is safe to look at. The versions that it
+    /// was made with, where others are the reason.
     pub recorded: String,
     /// What there is today.
     pub found: String,
@@ -121,6 +123,20 @@ pub async fn replay<M: Machine>(
 }
 
 impl Replayed {
+    /// Names the versions of what made the requests, where those have changed since: then that is the difference,
+    /// whichever byte it shows in first. How a run ended is no matter of theirs.
+    #[must_use]
+    pub fn between(mut self, changed: &[Changed]) -> Self {
+        let Some(difference) = self.difference.as_mut().filter(|difference| difference.what != "outcome") else {
+            return self;
+        };
+        if !changed.is_empty() {
+            let (recorded, found) = in_words(changed);
+            (difference.byte, difference.recorded, difference.found) = (None, recorded, found);
+        }
+        self
+    }
+
     fn differs(&mut self, difference: Difference) {
         self.difference = Some(difference);
     }
@@ -355,6 +371,22 @@ fn first_difference(recorded: &str, found: &str) -> (usize, String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_that_changed_stand_for_the_bytes() {
+        let check = |what: &str, changed: &[Changed], expected: (Option<usize>, &str, &str)| {
+            let (recorded, found) = ("\"a\"".to_owned(), "\"b\"".to_owned());
+            let difference = Some(Difference { call: 1, what: what.to_owned(), byte: Some(3), recorded, found });
+            let replayed = Replayed { calls: 2, bytes: 9, difference, outcome: None }.between(changed);
+            let Difference { byte, recorded, found, .. } = replayed.difference.unwrap();
+            assert_eq!((byte, recorded.as_str(), found.as_str()), expected, "{what}");
+        };
+        let changed = [Changed { what: "containment", recorded: 1, today: 2 }];
+        check("section report", &[], (Some(3), "\"a\"", "\"b\""));
+        check("section report", &changed, (None, "containment 1", "containment 2"));
+        check("body", &changed, (None, "containment 1", "containment 2"));
+        check("outcome", &changed, (Some(3), "\"a\"", "\"b\""));
+    }
 
     #[test]
     fn the_first_byte_that_differs() {

@@ -8,6 +8,7 @@ use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
 use proem_engine::call::FailureKind;
 use proem_engine::profile;
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
+use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
 use proem_runtime::driver::Made;
 use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Recording, Start};
@@ -130,7 +131,7 @@ impl<'k> Kept<'k> {
 
     /// What feedback needs to know of an assessment: numbers and our names only.
     fn settings(&self) -> Json {
-        json!({ "proem": env!("CARGO_PKG_VERSION"), "risk": feedback::signals(&self.looked.full) })
+        json!({ "proem": env!("CARGO_PKG_VERSION"), "versions": Versions::TODAY, "risk": feedback::signals(&self.looked.full) })
     }
 
     /// The report of a change.

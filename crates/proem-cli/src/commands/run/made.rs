@@ -15,6 +15,7 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::Limits;
+use proem_engine::versions::Versions;
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunRow};
 use proem_store::record;
@@ -40,6 +41,9 @@ const BOOK: &str = "book/";
 pub(in crate::commands) struct Settings {
     /// The version of Proem that made it.
     proem: String,
+    /// The versions of what makes its requests; those of the first records are not written.
+    #[serde(default)]
+    versions: Versions,
     /// What its requests are made from.
     #[serde(flatten)]
     basis: Basis,
@@ -170,6 +174,7 @@ impl Making<'_> {
         let (files, basis) = self.based.kept();
         let settings = Settings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: Versions::TODAY,
             basis,
             given: match self.given {
                 Given::ByCaller => GivenBy::Caller,

@@ -4,17 +4,18 @@ use std::process::ExitCode;
 
 use proem_engine::providers::Provider;
 use proem_engine::run::{Exchange, Outcome};
+use proem_engine::versions::{Changed, in_words};
 use proem_guard::show::terminal_str;
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_runtime::installation_key;
 use proem_runtime::records::{ASSEMBLED_ONLY, Difference, Replayed, replay};
 use proem_store::Store;
 use proem_store::query::RunDetail;
-use proem_store::record::Replayable;
+use proem_store::record::{Replayable, RunId};
 use proem_text::json;
 use serde_json::json;
 
-use super::{Failure, Places, Project, RecordsPlace, found};
+use super::{Failure, Places, Project, RecordsPlace, found, versions};
 use crate::commands::risk;
 use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
@@ -36,32 +37,49 @@ pub(super) fn run(
         if let Replayable::No(why) = &detail.replayable {
             return Err(not(why.clone()));
         }
-        let remade = remade.map_err(not)?;
+        let versions = versions(&detail).ok_or_else(|| not("which versions made it is not known here".to_owned()))?;
+        let versions = versions.changed();
+        let by_versions = |why: String| not(blamed(&versions, why));
+        let remade = remade.map_err(by_versions)?;
         let changed = remade.changed().map(str::to_owned);
         let store = records::look(places, project).await?;
         let replayed = match remade {
-            Anew::Prompt(remade) => prompt(*remade, &detail, places, &store).await,
+            Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &by_versions)).await,
             Anew::Investigation(remade) => {
                 let endpoint = nowhere(&detail.row.endpoint, remade.provider());
                 risk::replayed(*remade, &detail, (places, endpoint), &store).await
             }
         };
         store.close().await;
-        let replayed = replayed?;
+        let replayed = replayed?.between(&versions);
         match changed {
             // What was changed and shows in no request is no less changed.
             Some(why) if replayed.difference.is_none() => Err(not(why)),
-            _ => say(&detail, &replayed, place),
+            _ => say(&detail, (&replayed, &versions), place),
         }
     })
 }
 
-/// Replays the run of a prompt.
-async fn prompt(remade: Remade, detail: &RunDetail, places: &Places, store: &Store) -> Result<Replayed, Failure> {
+/// Why a record made with other versions can't be read or made anew.
+fn blamed(versions: &[Changed], why: String) -> String {
+    if versions.is_empty() {
+        return why;
+    }
+    let (recorded, today) = in_words(versions);
+    format!("it was made with {recorded}, and this Proem has {today}: {why}")
+}
+
+/// Replays the run of a prompt; `failed` says why its request can't be made.
+async fn prompt(
+    remade: Remade,
+    detail: &RunDetail,
+    places: &Places,
+    (store, failed): (&Store, &dyn Fn(String) -> Failure),
+) -> Result<Replayed, Failure> {
     let inputs = remade.inputs.clone();
     let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
     let setting = Setting::again(remade, detail, places, (endpoint, Wanted::NoCalls))?;
-    let prepared = setting.prepare(&inputs)?;
+    let prepared = setting.prepare(&inputs).map_err(|failure| failed(failure.to_string()))?;
     let mut exchange = Exchange::new(setting.terms(), prepared.request);
     Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
 }
@@ -115,7 +133,11 @@ fn nowhere(name: &str, provider: Provider) -> Endpoint {
     Endpoint { name, provider, base_url, key: Key::None, limits: EndpointLimits::default() }
 }
 
-fn say(detail: &RunDetail, replayed: &Replayed, place: &RecordsPlace) -> Result<ExitCode, Failure> {
+fn say(
+    detail: &RunDetail,
+    (replayed, versions): (&Replayed, &[Changed]),
+    place: &RecordsPlace,
+) -> Result<ExitCode, Failure> {
     let Replayed { calls, bytes, difference, .. } = replayed;
     if place.json {
         let output = json!({
@@ -132,13 +154,31 @@ fn say(detail: &RunDetail, replayed: &Replayed, place: &RecordsPlace) -> Result<
         let made = format!("run {}: {calls} made anew, {bytes} bytes of requests", detail.row.id.short());
         match difference {
             None => ui::listing(&format!("{made}, all as recorded\n"))?,
-            Some(difference) => ui::listing(&format!("{made} as recorded\n{}", in_words(difference)))?,
+            Some(difference) => {
+                let why = if difference.what == "outcome" || versions.is_empty() {
+                    seen(difference)
+                } else {
+                    made_by(&detail.row.id, difference)
+                };
+                ui::listing(&format!("{made} as recorded\n{why}"))?;
+            }
         }
     }
     Ok(ExitCode::from(u8::from(difference.is_some())))
 }
 
-fn in_words(difference: &Difference) -> String {
+/// A difference that is another version's doing.
+fn made_by(run: &RunId, difference: &Difference) -> String {
+    let Difference { call, what, recorded, found, .. } = difference;
+    format!(
+        "it was made with {recorded}, and this Proem has {found}: other bytes from call {call}, {} on\n  \
+         what was sent: proem runs show {} --body --call {call}\n",
+        terminal_str(what),
+        run.short()
+    )
+}
+
+fn seen(difference: &Difference) -> String {
     let Difference { call, what, byte, recorded, found } = difference;
     let at = byte.map_or_else(String::new, |byte| format!(", byte {byte}"));
     format!(

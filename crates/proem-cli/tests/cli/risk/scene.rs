@@ -37,7 +37,11 @@ impl Past {
 
     /// The repository, checked out.
     pub(crate) fn repository(&self) -> Fixture {
-        let fixture = Fixture::folder();
+        self.within(Fixture::folder())
+    }
+
+    /// The same in a fixture's folder.
+    pub(crate) fn within(&self, fixture: Fixture) -> Fixture {
         fixture.git(&["init", "-q", "-b", "main"]);
         fixture.git_with(&["fast-import", "--quiet"], self.stream.as_bytes());
         fixture.git(&["reset", "-q", "--hard", "main"]);

@@ -5,7 +5,7 @@ use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
 use super::Shown;
-use crate::commands::runs::list;
+use crate::commands::runs::{list, versions};
 use crate::when;
 
 /// The run; texts that are not kept are null.
@@ -43,6 +43,7 @@ pub(super) fn output(shown: &Shown<'_>) -> Json {
         "files": run.files,
         "inputs": run.inputs,
         "settings": run.settings,
+        "versions": versions(run),
         "profile": run.profile,
         "replayable": why.is_none(),
         "notReplayable": why,

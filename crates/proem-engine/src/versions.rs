@@ -1,0 +1,106 @@
+//! Which version of our own code made the bytes of a request.
+//!
+//! A prompt file has a version of its own; what turns it into bytes has one here: how text from outside is
+//! contained, how templates are rendered, and what a profile says. Each is raised where it is defined, in the
+//! change that gives other bytes for the same record. A record names those that it was made with, so that a
+//! replay which differs can say why.
+
+use proem_guard::contain;
+use serde::{Deserialize, Serialize};
+
+use crate::{profile, prompt};
+
+/// The versions that a request was made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Versions {
+    /// Of profiles: [`profile::VERSION`].
+    pub profile: u32,
+    /// Of containment: [`contain::VERSION`].
+    pub containment: u32,
+    /// Of rendering: [`prompt::RENDERING`].
+    pub rendering: u32,
+}
+
+/// Those of a record that names none, since it is from before they were written down.
+impl Default for Versions {
+    fn default() -> Self {
+        Self { profile: 1, containment: 1, rendering: 1 }
+    }
+}
+
+/// One of them that is not what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Which: `profile`, `containment` or `rendering`.
+    pub what: &'static str,
+    /// What the record was made with.
+    pub recorded: u32,
+    /// What there is today.
+    pub today: u32,
+}
+
+impl Versions {
+    /// Those of this build.
+    pub const TODAY: Self =
+        Self { profile: profile::VERSION, containment: contain::VERSION, rendering: prompt::RENDERING };
+
+    /// Those of this build that are others than the recorded ones.
+    #[must_use]
+    pub fn changed(self) -> Vec<Changed> {
+        self.changed_to(Self::TODAY)
+    }
+
+    fn changed_to(self, today: Self) -> Vec<Changed> {
+        let all = [
+            ("profile", self.profile, today.profile),
+            ("containment", self.containment, today.containment),
+            ("rendering", self.rendering, today.rendering),
+        ];
+        let all = all.into_iter().map(|(what, recorded, today)| Changed { what, recorded, today });
+        all.filter(|changed| changed.recorded != changed.today).collect()
+    }
+}
+
+/// Which versions a record was made with and which there are today, in words: `containment 1` and `containment 2`.
+#[must_use]
+pub fn in_words(changed: &[Changed]) -> (String, String) {
+    let listed = |version: fn(&Changed) -> u32| {
+        let words: Vec<String> = changed.iter().map(|one| format!("{} {}", one.what, version(one))).collect();
+        match words.split_last() {
+            None => String::new(),
+            Some((last, [])) => last.clone(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        }
+    };
+    (listed(|one| one.recorded), listed(|one| one.today))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_is_named() {
+        let check = |recorded: [u32; 3], today: [u32; 3], was: &str, is: &str| {
+            let of = |[profile, containment, rendering]: [u32; 3]| Versions { profile, containment, rendering };
+            assert_eq!(in_words(&of(recorded).changed_to(of(today))), (was.to_owned(), is.to_owned()));
+        };
+        check([1, 1, 1], [1, 1, 1], "", "");
+        check([1, 1, 1], [1, 2, 1], "containment 1", "containment 2");
+        check([1, 1, 1], [2, 1, 3], "profile 1 and rendering 1", "profile 2 and rendering 3");
+        check(
+            [4, 1, 1],
+            [2, 2, 2],
+            "profile 4, containment 1 and rendering 1",
+            "profile 2, containment 2 and rendering 2",
+        );
+    }
+
+    #[test]
+    fn a_record_names_its_versions() {
+        let written = serde_json::to_value(Versions::default()).unwrap();
+        assert_eq!(written, serde_json::json!({ "profile": 1, "containment": 1, "rendering": 1 }));
+        assert_eq!(Versions::TODAY.changed(), []);
+    }
+}
