@@ -5,16 +5,17 @@
 //! are written in one transaction before a byte is sent. After a call nothing is held back from the
 //! user if the store fails: [`Recording::trouble`] says so.
 //!
-//! Invariants: nothing is sent that is not written, unless records are off and no budget asks for
-//! them; no credential is written; a recorded run that is resumed continues from its latest sealed
+//! Invariants: nothing is sent that is not written, unless records are off, which no budget allows; no credential is written; a recorded run that is resumed continues from its latest sealed
 //! state, under its own id, or under a new one as a fork.
 
 mod recording;
 mod replay;
 mod resume;
 mod sealed;
+mod unsent;
 
 pub use self::recording::{ASSEMBLED_ONLY, End, Keeping, Kept, Ledger, Recording, Start, assembled};
 pub use self::replay::{Difference, Replayed, replay};
 pub use self::resume::{Going, Remembering, Resumed, State, resumable, resume};
 pub use self::sealed::{Binding, SealKey, Sealed, open, seal};
+pub use self::unsent::{Necessity, unsent};

@@ -11,6 +11,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::file::open;
+
 /// The name of the lock that is held while a store is being opened. No epoch's id has such a name.
 const OPENING: &str = "opening";
 
@@ -41,13 +43,8 @@ fn folder(database: &Path) -> PathBuf {
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(no_follow());
+    options.read(true).write(true).mode(0o600);
     options
-}
-
-/// `O_NOFOLLOW`: a link is not followed.
-pub(crate) fn no_follow() -> i32 {
-    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0)
 }
 
 impl Epoch {
@@ -55,7 +52,7 @@ impl Epoch {
     pub(crate) fn begin(database: &Path, id: String) -> io::Result<Self> {
         let folder = folder(database);
         let (before, path) = (folder.join(format!("{id}{UNLOCKED}")), folder.join(&id));
-        let file = options().create_new(true).open(&before)?;
+        let file = open(options().create_new(true), &before)?;
         file.try_lock()?;
         fs::rename(&before, &path)?;
         Ok(Self { id, lock: Lock { path, _file: file } })
@@ -79,7 +76,7 @@ impl Lock {
 pub(crate) fn opening(database: &Path) -> io::Result<File> {
     let folder = folder(database);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    let file = options().create(true).open(folder.join(OPENING))?;
+    let file = open(options().create(true), &folder.join(OPENING))?;
     file.lock()?;
     Ok(file)
 }
@@ -88,7 +85,7 @@ pub(crate) fn opening(database: &Path) -> io::Result<File> {
 /// nobody's: its lock is made anew.
 pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
     let path = folder(database).join(id);
-    let file = options().create(true).open(&path)?;
+    let file = open(options().create(true), &path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock { path, _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -98,7 +95,7 @@ pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
 
 /// Whether somebody lives in an epoch, as far as that can be told without touching anything.
 pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(no_follow()).open(folder(database).join(id)) else {
+    let Ok(file) = open(OpenOptions::new().read(true), &folder(database).join(id)) else {
         return false;
     };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

@@ -57,6 +57,16 @@ pub enum Unusable {
         /// What SQLite says.
         why: String,
     },
+    /// Nothing is left of it.
+    #[error(
+        "the records in `{}` are gone: the file has no bytes, and runs were kept in it; restore it from a copy, or \
+         remove it to begin a new one, in which nothing of what was spent is counted",
+        path.display()
+    )]
+    Emptied {
+        /// Where it is.
+        path: PathBuf,
+    },
     /// It lies where locks and syncs can't be relied on.
     #[error(
         "the records in `{}` lie on a network file system ({kind}), where neither locks nor syncs can be relied on; \

@@ -13,6 +13,7 @@ pub mod body;
 mod epoch;
 mod error;
 pub mod failpoint;
+mod file;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod query;

@@ -10,7 +10,6 @@ use proem_agents::assemble::output::{Extra, Output, capability_tokens, degraded,
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
-use proem_engine::ledger::Priced;
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
 use proem_engine::profile::Adapted;
 use proem_engine::prompt::loaded::Prompt;
@@ -18,7 +17,7 @@ use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::Counts;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
-use proem_runtime::records::{Ledger, Start, assembled as recorded_assembly};
+use proem_runtime::records::{Start, assembled as recorded_assembly};
 use proem_runtime::{Environment, GatherOptions, gather, installation_key};
 use proem_store::record::Numbers;
 use proem_text::json as text_json;
@@ -39,7 +38,7 @@ use crate::guarding::{Guarding, tools};
 use crate::places::Places;
 use crate::project::{Project, Reading};
 use crate::records::learning::adapted;
-use crate::records::writing::{Record, Writing};
+use crate::records::writing::{Asking, Record, Writing};
 use crate::{records, ui};
 
 /// The longest task, in bytes; a longer one is a file, not a task.
@@ -215,9 +214,9 @@ async fn begin(
     prompt: &Prompt,
 ) -> Result<(Option<Writing>, Option<Adapted>), Failure> {
     let record = if args.no_record { Record::No } else { Record::AsConfigured };
-    // Nothing is spent, so no cap binds and no record is needed.
-    let ledger = Ledger { caps: Vec::new(), priced: Priced::Free };
-    let records = Writing::begin(places, project, record, ledger, Vec::new()).await?;
+    // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
+    let asking = project.config.embedding.provider.is_some().then(Asking::free);
+    let records = Writing::begin(places, project, record, asking).await?;
     let history = Writing::history(records.as_ref(), record, project);
     let adapted = adapted((places, project), &[&prompt.id], &args.wishes, history).await?;
     Ok((records, adapted))

@@ -1,12 +1,14 @@
 //! Records that a command writes into: when they may be missing, and when not.
 //!
-//! Where a budget is configured nothing is sent that can't be booked. Without one a store that can't be
-//! used is no reason not to answer: the command says so once and goes on.
+//! Records that are on and can't be kept stop whatever sends: what nobody can look at later is sent only by who
+//! says so, with `--no-record`, and where a budget is configured not even then, since it could not be booked. What
+//! sends nothing says once that nothing is recorded and goes on.
 
 use proem_engine::call::NanoDollars;
+use proem_engine::ledger::Priced;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::records::{Keeping, Kept, Ledger, SealKey};
+use proem_runtime::records::{Keeping, Kept, Ledger, Necessity, SealKey, unsent};
 use proem_store::record::{Actor, Project as Owner, RunId};
 use proem_store::{Access, Origin, Purge, Store};
 
@@ -29,6 +31,24 @@ pub(crate) enum Record {
     AsConfigured,
     /// `--no-record`.
     No,
+    /// A run goes on in them, so there is no doing without.
+    Needed,
+}
+
+/// What asking somebody depends on.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    /// The caps that hold.
+    pub(crate) ledger: Ledger,
+    /// What must not be written down.
+    pub(crate) secrets: Vec<Secret>,
+}
+
+impl Asking {
+    /// What is asked costs nothing and needs no credential that is known here.
+    pub(crate) const fn free() -> Self {
+        Self { ledger: Ledger { caps: Vec::new(), priced: Priced::Free }, secrets: Vec::new() }
+    }
 }
 
 /// Records that are open for the runs of one command.
@@ -54,18 +74,20 @@ pub(crate) struct Booking {
 }
 
 impl Writing {
-    /// Opens the records for runs under this ledger; `None` if none are kept.
+    /// Opens the records for runs that ask somebody, or nobody; `None` if none are kept.
     ///
     /// # Errors
     ///
-    /// If a budget needs records and there are none.
+    /// If something would be sent and the records that are on can't be kept, or a budget needs records and there
+    /// are none.
     pub(crate) async fn begin(
         places: &Places,
         project: &Project,
         record: Record,
-        ledger: Ledger,
-        secrets: Vec<Secret>,
+        asking: Option<Asking>,
     ) -> Result<Option<Self>, Failure> {
+        let asks = asking.is_some();
+        let Asking { ledger, secrets } = asking.unwrap_or(Asking::free());
         let is_capped = !ledger.caps.is_empty();
         let keeping = match (record, project.config.records.keep) {
             (Record::No, _) if is_capped => return Err(needed("--no-record", "leave it out")),
@@ -73,8 +95,8 @@ impl Writing {
                 return Err(needed("`records.keep = \"nothing\"`", "write \"hashes\" instead"));
             }
             (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(None),
-            (Record::AsConfigured, KeepRecords::Content) => Keeping::Content,
-            (Record::AsConfigured, KeepRecords::Hashes) => Keeping::Hashes,
+            (Record::AsConfigured | Record::Needed, KeepRecords::Content) => Keeping::Content,
+            (Record::AsConfigured | Record::Needed, KeepRecords::Hashes) => Keeping::Hashes,
         };
         zone(&project.config.budget)?;
         let made = async {
@@ -99,8 +121,9 @@ impl Writing {
                     days: project.config.records.days(),
                 }))
             }
-            Err(why) if is_capped => {
-                Err(Failure::outside(format!("{why}; a budget is configured, so nothing is asked without records")))
+            Err(why) if asks => {
+                let necessity = if record == Record::Needed { Necessity::Required } else { Necessity::Configured };
+                Err(Failure::outside(unsent(&why, necessity, &ledger.caps)))
             }
             Err(why) => {
                 ui::note(&format!("nothing is recorded: {why}"));
@@ -114,7 +137,7 @@ impl Writing {
         match (records, record, project.config.records.keep) {
             (Some(records), ..) => History::Open(&records.store),
             (None, Record::No, _) | (None, _, KeepRecords::Nothing) => History::Closed,
-            (None, Record::AsConfigured, _) => History::Unusable,
+            (None, Record::AsConfigured | Record::Needed, _) => History::Unusable,
         }
     }
 

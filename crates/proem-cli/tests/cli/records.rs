@@ -263,8 +263,8 @@ fn a_budget_needs_records_and_prices() {
 type Breaking = fn(&mut Fixture);
 
 #[test]
-fn without_a_budget_broken_records_are_no_reason_not_to_answer() {
-    let broken: [(&str, Breaking, &str); 4] = [
+fn nothing_is_sent_that_cant_be_recorded() {
+    let broken: [(&str, Breaking, &str); 6] = [
         ("damaged", |fixture| fs::write(records(fixture), "x".repeat(9000)).unwrap(), "records.db"),
         (
             "newer",
@@ -296,18 +296,58 @@ fn without_a_budget_broken_records_are_no_reason_not_to_answer() {
             },
             "records.db",
         ),
+        (
+            "a link",
+            |fixture| {
+                let elsewhere = fixture.base.join("elsewhere.db");
+                fs::rename(records(fixture), &elsewhere).unwrap();
+                std::os::unix::fs::symlink(elsewhere, records(fixture)).unwrap();
+            },
+            "it is a link or no file",
+        ),
+        (
+            "emptied",
+            |fixture| fs::write(records(fixture), "").unwrap(),
+            "the file has no bytes, and runs were kept in it",
+        ),
     ];
     for (name, breaking, says) in broken {
-        for (more, code, sent) in [("", 0, 2), ("[budget.user]\nday_tokens = 1000000\n", 3, 1)] {
+        for (more, remedy) in [
+            ("", "nothing was sent, since records are on; `--no-record` goes on without them"),
+            (
+                "[budget.user]\nday_tokens = 1000000\n",
+                "(`budget.user.day_tokens`) and what isn't recorded can't be booked",
+            ),
+        ] {
             let server = start(vec![low()]);
             let mut fixture = configured(&server, more);
             triage(&fixture, &[]).json();
             breaking(&mut fixture);
             let run = triage(&fixture, &[]);
-            assert_eq!((run.code(), server.requests().len()), (code, sent), "{name}: {}", run.stderr());
-            assert!(run.stderr().contains(says), "{name}: {}", run.stderr());
+            assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 1), "{name}: {}", run.stderr());
+            assert!(run.stderr().contains(says) && run.stderr().contains(remedy), "{name}: {}", run.stderr());
+            // The way out that is named is one, or is refused in the words of the budget.
+            let run = triage(&fixture, &["--no-record"]);
+            let expected = if more.is_empty() { (0, 2) } else { (2, 1) };
+            assert_eq!((run.code(), server.requests().len()), expected, "{name}: {}", run.stderr());
         }
     }
+}
+
+#[test]
+fn an_emptied_store_is_not_read_as_one_without_runs() {
+    let server = start(vec![low()]);
+    let fixture = configured(&server, "");
+    triage(&fixture, &[]).json();
+    fs::write(records(&fixture), "").unwrap();
+    for args in [&["runs", "list"][..], &["cost"], &["stats"], &["store", "status"]] {
+        let run = fixture.proem(args);
+        assert_eq!((run.code(), run.stdout()), (3, ""), "{args:?}: {}", run.stderr());
+        assert!(run.stderr().contains("remove it to begin a new one"), "{args:?}: {}", run.stderr());
+    }
+    fs::remove_file(records(&fixture)).unwrap();
+    triage(&fixture, &[]).json();
+    assert_eq!(outcomes(&fixture), ["answered"]);
 }
 
 #[test]

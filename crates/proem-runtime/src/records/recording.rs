@@ -144,7 +144,6 @@ struct Held {
     /// How many attempts of each call an earlier process has made.
     earlier: Option<BTreeMap<EffectId, u32>>,
     asked: Asked,
-    unrecorded: Option<String>,
     trouble: Option<String>,
 }
 
@@ -177,7 +176,6 @@ impl<'k> Recording<'k> {
                 passes: BTreeMap::new(),
                 earlier: None,
                 asked: Asked::Nothing,
-                unrecorded: None,
                 trouble: None,
             }),
         }
@@ -191,9 +189,6 @@ impl<'k> Recording<'k> {
 
     /// Writes the run's end.
     pub async fn finish(&self, ended: End) {
-        if self.unrecorded().is_some() {
-            return;
-        }
         let (begins, steps, asked, settles) = {
             let mut held = self.held();
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
@@ -240,9 +235,6 @@ impl<'k> Recording<'k> {
     ///
     /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
     pub async fn answered(&self, questions: &[Question], answers: &[Answer]) -> Result<(), proem_store::Error> {
-        if self.unrecorded().is_some() {
-            return Ok(());
-        }
         let step = self.held().next;
         let words = |text: &String| match self.kept.keeping {
             Keeping::Content => self.cleaner.text(text),
@@ -260,15 +252,7 @@ impl<'k> Recording<'k> {
         self.kept.store.approve(questions.iter().zip(answers).map(approval).collect()).await
     }
 
-    /// Why nothing of the run is written, in our words: the store failed before anything was sent, and
-    /// no budget asks for records.
-    #[must_use]
-    pub fn unrecorded(&self) -> Option<String> {
-        self.held().unrecorded.clone()
-    }
-
-    /// What could not be written, in our words, unless nothing of the run is: the user gets the answer
-    /// all the same, and must know.
+    /// What could not be written, in our words: the user gets what came back all the same, and must know.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.held().trouble.clone()
@@ -391,7 +375,6 @@ impl Journal for Recording<'_> {
     ) -> Result<(), proem_engine::Error> {
         let (questions, until) = match pausing {
             Pausing::Asks(questions) => (questions, None),
-            Pausing::Waits { .. } if self.unrecorded().is_some() => return Ok(()),
             Pausing::Waits { until } => ([].as_slice(), Some(until)),
         };
         let asked = questions.iter().map(|question| self.cleaner.text(&question.text)).collect();
@@ -423,7 +406,7 @@ impl Recording<'_> {
             let held = self.held();
             (held.begins.clone(), held.steps.clone(), held.snapshot.clone(), held.settles.clone())
         };
-        let Some(settlement) = settles.filter(|_| self.unrecorded().is_none()) else { return };
+        let Some(settlement) = settles else { return };
         let (run, questions) = (self.id.clone(), Vec::new());
         let outcome = match snapshot {
             Some(snapshot) => {

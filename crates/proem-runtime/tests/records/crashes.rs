@@ -52,7 +52,9 @@ fn child() {
         scene.run(&store, &word("run")).await
     });
     let ended = serde_json::to_value(&ran.outcome.ended).unwrap();
-    let said = json!({ "ended": ended["kind"], "unrecorded": ran.unrecorded, "trouble": ran.trouble });
+    let failure =
+        ran.outcome.attempts.first().and_then(|attempt| attempt.failure.as_ref()).map(|failure| &failure.message);
+    let said = json!({ "ended": ended["kind"], "failure": failure, "trouble": ran.trouble });
     println!("CHILD {said}");
 }
 
@@ -140,17 +142,18 @@ async fn a_fork_leaves_its_parent_as_it_is() {
 }
 
 #[test]
-fn a_store_that_fails_before_a_call_stops_it_only_for_a_budget() {
-    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let server = server([Reply::text("hello")]);
-    let said_with = said(&elsewhere(folder.path(), &server, "1", Some(1_000_000_000), "fail:intent"));
-    assert_eq!(said_with["ended"], "failed");
-    assert!(server.requests().is_empty());
-    let said_without = said(&elsewhere(other.path(), &server, "1", None, "fail:intent"));
-    assert_eq!((&said_without["ended"], &said_without["trouble"]), (&json!("answered"), &Json::Null));
-    let unrecorded = said_without["unrecorded"].as_str().unwrap();
-    assert!(unrecorded.starts_with("the run is not recorded: the records in `"), "{unrecorded}");
-    assert_eq!(server.requests().len(), 1);
+fn a_store_that_fails_before_a_call_stops_it() {
+    for (cap, says) in [
+        (Some(1_000_000_000), "a budget is configured (`budget.user.day`)"),
+        (None, "records are on; `--no-record` goes on without them"),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let server = server([Reply::text("hello")]);
+        let said = said(&elsewhere(folder.path(), &server, "1", cap, "fail:intent"));
+        assert_eq!((&said["ended"], server.requests().len()), (&json!("failed"), 0));
+        let failure = said["failure"].as_str().unwrap();
+        assert!(failure.starts_with("the records in `") && failure.contains(says), "{failure}");
+    }
 }
 
 #[tokio::test]
@@ -159,7 +162,7 @@ async fn a_store_that_fails_after_a_call_takes_no_answer() {
         let folder = TempDir::new().unwrap();
         let server = server([Reply::text("hello")]);
         let said = said(&elsewhere(folder.path(), &server, "1", Some(1_000_000_000), failpoint));
-        assert_eq!((&said["ended"], &said["unrecorded"]), (&json!("answered"), &Json::Null), "{failpoint}");
+        assert_eq!(&said["ended"], &json!("answered"), "{failpoint}");
         let trouble = said["trouble"].as_str().unwrap();
         assert!(trouble.starts_with("what came back could not be recorded: the records in `"), "{trouble}");
         // What could not be settled is booked in full when its process is gone.

@@ -54,7 +54,6 @@ pub(crate) struct Scene {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
-    pub(crate) unrecorded: Option<String>,
     pub(crate) trouble: Option<String>,
 }
 
@@ -212,7 +211,7 @@ impl Scene {
             evaluation: None,
         };
         recording.finish(end).await;
-        Ran { outcome, unrecorded: recording.unrecorded(), trouble: recording.trouble() }
+        Ran { outcome, trouble: recording.trouble() }
     }
 }
 

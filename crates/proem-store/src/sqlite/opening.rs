@@ -178,6 +178,9 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
     }
     let form = check_form(&mut link).await?;
     let origin = origin(&mut link, &opening.key).await?;
+    if origin == Origin::Own {
+        place::mark(&path, &id(&mut link).await?)?;
+    }
     let mut notes = Vec::new();
     if form < newest() && origin == Origin::Own {
         upgrade(&mut link).await?;
@@ -368,6 +371,14 @@ async fn make_meta(link: &mut Link, key: Option<&Key>) -> Result<(), Error> {
 /// What only the installation with this key can write about that store.
 pub(super) fn seal(key: &Key, id: &str) -> String {
     hex::encode(key.seal("proem store", id.as_bytes()))
+}
+
+/// A store's id; empty if it has none.
+async fn id(link: &mut Link) -> Result<String, Error> {
+    let mut script = Script::new();
+    script.add("SELECT value FROM meta WHERE key = 'store_id'");
+    let rows = link.run(script).await?;
+    rows.first().map_or(Ok(String::new()), |row| link.get(row, 0))
 }
 
 /// Who created a store.

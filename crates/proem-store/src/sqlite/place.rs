@@ -1,12 +1,12 @@
 //! Where a store lies: its folder, its file, and on what kind of file system.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::epoch;
 use crate::error::{Error, Unusable};
+use crate::file::open;
 
 /// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
 /// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
@@ -72,17 +72,18 @@ pub(super) fn size(path: &Path) -> u64 {
     fs::symlink_metadata(path).map_or(0, |found| found.len())
 }
 
+/// The ends of the names that SQLite gives the files beside a database.
+const SQLITES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// The end of the name of the file that says that there is a store, and which: what is left of an emptied one.
+const MADE: &str = ".store";
+
 /// Looks at what is there: a file, no link and nothing else, on a local disk, whole with its log.
 pub(super) fn look(path: &Path) -> Result<There, Error> {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(There::Nothing),
-        Err(error) => return Err(unwritable(path, &error)),
-    };
-    if !found.is_file() {
-        let why = "it is a link or no file; remove it, or set XDG_STATE_HOME to another folder".to_owned();
-        return Err(Unusable::Other { path: path.to_owned(), why }.into());
+    for beside in SQLITES.map(|end| beside(path, end)) {
+        a_file(&beside)?;
     }
+    let Some(found) = a_file(path)? else { return Ok(There::Nothing) };
     local(path)?;
     if found.len() > 0 {
         return Ok(There::File);
@@ -92,7 +93,39 @@ pub(super) fn look(path: &Path) -> Result<There, Error> {
         let why = "the file is empty, but its log is not".to_owned();
         return Err(Unusable::Corrupt { path: path.to_owned(), why }.into());
     }
+    // Between making the file and its tables a process may have died: nothing says yet that there is a store.
+    if a_file(&beside(path, MADE))?.is_some() {
+        return Err(Unusable::Emptied { path: path.to_owned() }.into());
+    }
     Ok(There::Empty)
+}
+
+/// What the system says of the file at a path; `None` if there is nothing.
+fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Ok(Some(found)),
+        Ok(_) => {
+            let why = "it is a link or no file; remove it, or set XDG_STATE_HOME to another folder".to_owned();
+            Err(Unusable::Other { path: path.to_owned(), why }.into())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
+/// Writes down beside a database that it is the store with this id, unless that stands there.
+pub(super) fn mark(path: &Path, id: &str) -> Result<(), Error> {
+    let path = beside(path, MADE);
+    let failed = |error: io::Error| unwritable(&path, &error);
+    let mut file = open(OpenOptions::new().read(true).write(true).create(true).mode(0o600), &path).map_err(failed)?;
+    let mut found = Vec::new();
+    (&file).take(64).read_to_end(&mut found).map_err(failed)?;
+    if found == id.as_bytes() {
+        return Ok(());
+    }
+    file.set_len(0).map_err(failed)?;
+    io::Seek::rewind(&mut file).map_err(failed)?;
+    file.write_all(id.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
 }
 
 /// Makes the folder, for this user only.
@@ -107,8 +140,8 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
 pub(super) fn make_file(path: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| unwritable(path, &error);
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).mode(0o600).custom_flags(epoch::no_follow());
-    let file = options.open(path).map_err(failed)?;
+    options.read(true).write(true).create(true).mode(0o600);
+    let file = open(&mut options, path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
@@ -119,6 +152,10 @@ pub(super) fn make_file(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn make_pipe(path: &Path) {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
 
     #[test]
     fn network_file_systems_are_known() {
@@ -142,6 +179,37 @@ mod tests {
         assert_eq!(look(&path).unwrap(), There::Empty);
         fs::write(beside(&path, "-wal"), "frames").unwrap();
         assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Corrupt { .. }))));
+    }
+
+    #[test]
+    fn an_empty_file_where_a_store_was_is_no_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        make_file(&path).unwrap();
+        mark(&path, "00aa").unwrap();
+        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Emptied { .. }))));
+        mark(&path, "0b").unwrap();
+        assert_eq!(fs::read_to_string(beside(&path, MADE)).unwrap(), "0b");
+        // Who removes it wants a new one.
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look(&path).unwrap(), There::Nothing);
+    }
+
+    #[test]
+    fn what_is_no_file_is_neither_waited_for_nor_used() {
+        for end in ["", "-wal", "-shm", "-journal", MADE] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("records.db");
+            if !end.is_empty() {
+                make_file(&path).unwrap();
+            }
+            make_pipe(&beside(&path, end));
+            assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Other { .. }))), "{end}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        make_pipe(&beside(&path, MADE));
+        assert!(mark(&path, "00aa").is_err());
     }
 
     #[test]

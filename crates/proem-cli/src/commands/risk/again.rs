@@ -90,7 +90,7 @@ pub(in crate::commands) fn go_on(
     let policy = policy(&remade.guard.rules(), &settings);
     let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
     let (report, trouble) = calling(async |stop| {
-        setting.record(places, project, Record::AsConfigured).await?;
+        setting.record(places, project, Record::Needed).await?;
         let bar = asking(setting.asked()?);
         let kept = Kept { setting: &setting, assessing: &assessing, looked: &looked };
         let resuming = Resuming { kept, investigator: setting.asked()? };

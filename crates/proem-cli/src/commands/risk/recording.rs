@@ -164,9 +164,6 @@ impl<'k> Kept<'k> {
     ) -> Result<(Report, Option<String>), Failure> {
         let report = self.report(Some(recording.id()), Some(done))?;
         recording.finish(end(self.setting, done)).await;
-        if let Some(why) = recording.unrecorded() {
-            ui::note(&format!("the assessment is not recorded: {why}"));
-        }
         Ok((report, recording.trouble()))
     }
 

@@ -10,7 +10,6 @@ use proem_agents::risk::report::{PromptUsed, Rate};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
-use proem_engine::ledger::Priced;
 use proem_engine::profile::Adapted;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -39,7 +38,7 @@ use crate::guarding::Guarding;
 use crate::places::Places;
 use crate::project::Project;
 use crate::records::learning::{History, adapted};
-use crate::records::writing::{Record, Writing};
+use crate::records::writing::{Asking, Record, Writing};
 use crate::{records, when};
 
 /// The prompts of an investigation.
@@ -154,7 +153,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// If a budget needs records and there are none, or a wish is none.
+    /// If the records that something depends on can't be kept, or a wish is none.
     pub(super) async fn begin(&mut self, args: &Risk, places: &Places, project: &Project) -> Result<(), Failure> {
         let record = if args.no_record { Record::No } else { Record::AsConfigured };
         if args.asking.replay.is_none() {
@@ -175,17 +174,14 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// If a budget needs records and there are none.
+    /// If the records that something depends on can't be kept.
     pub(super) async fn record(&mut self, places: &Places, project: &Project, record: Record) -> Result<(), Failure> {
-        // Without a model nothing is spent, so no cap binds.
-        let (ledger, secrets) = match &self.investigator {
-            Ok(investigator) => {
-                let caps = records::caps(&project.config.budget);
-                (Ledger { caps, priced: investigator.asked.priced() }, secrets(&investigator.asked))
-            }
-            Err(_) => (Ledger { caps: Vec::new(), priced: Priced::Free }, Vec::new()),
-        };
-        self.records = Writing::begin(places, project, record, ledger, secrets).await?;
+        // Without a model nothing is sent, so no cap binds.
+        let asking = self.investigator.as_ref().ok().map(|investigator| Asking {
+            ledger: Ledger { caps: records::caps(&project.config.budget), priced: investigator.asked.priced() },
+            secrets: secrets(&investigator.asked),
+        });
+        self.records = Writing::begin(places, project, record, asking).await?;
         if let Some(records) = &self.records {
             let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
             self.false_positives = feedback::rates(records.store(), project, since).await?;

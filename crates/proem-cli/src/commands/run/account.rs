@@ -41,9 +41,6 @@ pub(super) fn tell(setting: &Setting, ran: &Ran) {
     if let Ended::FellBack { because, .. } = &ran.outcome.ended {
         ui::note(&format!("the value is the prompt's fallback, since {}", because.in_words()));
     }
-    if let Some(why) = &ran.unrecorded {
-        ui::note(why);
-    }
     ui::aside(&format!("{}\n", line(setting, ran)));
 }
 

@@ -28,8 +28,6 @@ pub(in crate::commands) struct Ran {
     pub(super) made: Vec<Made>,
     /// Its id, if it is recorded.
     pub(super) run: Option<RunId>,
-    /// Why it is not recorded although it was to be, in words.
-    pub(super) unrecorded: Option<String>,
     /// What could not be recorded after something was sent, in words.
     pub(super) trouble: Option<String>,
     /// Whether an answer was lost with the process that went on with the run before.
@@ -82,7 +80,7 @@ impl Setting {
             let outcome = over(driven.reached)?;
             let made = calls.into_made();
             let prepared = assembled.prepared;
-            let ran = Ran { prepared, outcome, made, run: None, unrecorded: None, trouble: None, lost: false };
+            let ran = Ran { prepared, outcome, made, run: None, trouble: None, lost: false };
             hand_on(&ran)?;
             return Ok(ran);
         };
@@ -177,8 +175,7 @@ impl Setting {
         let evaluation = evaluation(&self.prompt.id, outcome);
         let assembly = Some(prepared.request.assembly.clone());
         recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluation }).await;
-        (ran.unrecorded, ran.trouble) = (recording.unrecorded(), recording.trouble());
-        ran.run = ran.unrecorded.is_none().then(|| recording.id().clone());
+        ran.trouble = recording.trouble();
     }
 
     /// What a run cost; `None` if that is not known.
@@ -192,9 +189,8 @@ impl Setting {
 
 /// A run that is over, whose end is not written yet.
 fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Outcome, Vec<Made>)) -> Ran {
-    let unrecorded = recording.unrecorded();
-    let run = unrecorded.is_none().then(|| recording.id().clone());
-    Ran { prepared, outcome, made, run, unrecorded, trouble: None, lost: false }
+    let run = Some(recording.id().clone());
+    Ran { prepared, outcome, made, run, trouble: None, lost: false }
 }
 
 pub(in crate::commands) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {

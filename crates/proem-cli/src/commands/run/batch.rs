@@ -142,10 +142,6 @@ async fn take(
     while let Some(Done { line, ran }) = results.next().await {
         let output = match &ran {
             Ok(ran) => {
-                if let Some(why) = ran.unrecorded.as_ref().filter(|_| !tally.unrecorded) {
-                    tally.unrecorded = true;
-                    tally.bar.suspend(|| ui::note(&format!("line {}: {why}", line.number)));
-                }
                 if tally.trouble.is_none() {
                     tally.trouble.clone_from(&ran.trouble);
                 }
@@ -213,8 +209,6 @@ struct Tally {
     fatal: Option<String>,
     /// What could not be recorded first, in words.
     trouble: Option<String>,
-    /// Whether it was said that something is not recorded.
-    unrecorded: bool,
 }
 
 impl Tally {
@@ -238,7 +232,6 @@ impl Tally {
             unpriced: 0,
             fatal: None,
             trouble: None,
-            unrecorded: false,
         }
     }
 

@@ -37,7 +37,7 @@ use crate::places::Places;
 use crate::project::Project;
 use crate::records;
 use crate::records::learning::{History, adapted};
-use crate::records::writing::{Record, Writing};
+use crate::records::writing::{Asking, Record, Writing};
 
 /// What all runs of one command share.
 pub(in crate::commands) struct Setting {
@@ -182,7 +182,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// If a budget needs records and there are none, or a wish is none.
+    /// If the records that are on can't be kept, or a wish is none.
     pub(in crate::commands) async fn begin(
         &mut self,
         args: &Run,
@@ -211,8 +211,8 @@ impl Setting {
     ) -> Result<(), Failure> {
         let (scope, period, unit) = (Scope::Project, Period::Run, Unit::NanoDollars);
         caps.extend(self.most.map(|most| Cap { scope, period, unit, most: most.0 }));
-        let ledger = Ledger { caps, priced: self.asked.priced() };
-        self.records = Writing::begin(places, project, record, ledger, secrets(&self.asked)).await?;
+        let asking = Asking { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
+        self.records = Writing::begin(places, project, record, Some(asking)).await?;
         Ok(())
     }
 

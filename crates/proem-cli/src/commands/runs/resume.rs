@@ -73,7 +73,7 @@ fn prompt(
         let inputs = remade.inputs.clone();
         let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
         let caps = records::caps(&project.config.budget);
-        setting.record(places, project, Record::AsConfigured, caps).await?;
+        setting.record(places, project, Record::Needed, caps).await?;
         let waiting = waiting(&setting);
         let going = Going { id: detail.row.id.clone(), way, line: detail.row.line, inputs: &inputs };
         let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), (&waiting, &stop)).await;

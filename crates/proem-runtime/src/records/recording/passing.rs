@@ -14,6 +14,7 @@ use proem_store::record::{Intent, NewAttempt, NewCall, Settlement, Used};
 use proem_store::{Booked, Error, failpoint};
 
 use super::{Asked, Recording, rows};
+use crate::records::{Necessity, unsent};
 
 /// How long it is waited for others' settlements before the booking is tried again: at first, and at
 /// most.
@@ -73,12 +74,9 @@ const fn key(attempt: &Attempt<'_>) -> (EffectId, u32) {
 
 impl Recording<'_> {
     async fn pass(&self, attempt: &Attempt<'_>) -> Result<(), Failure> {
-        if self.unrecorded().is_some() {
-            return Ok(());
-        }
         let intent = match self.intent(attempt).await {
             Ok(intent) => intent?,
-            Err(error) => return self.without(error.into()),
+            Err(error) => return Err(self.unwritten(error.into())),
         };
         let mut pause = PAUSES.0;
         loop {
@@ -101,7 +99,7 @@ impl Recording<'_> {
                 }
                 Err(why) => {
                     self.held().passes.remove(&key(attempt));
-                    return self.without(why);
+                    return Err(self.unwritten(why));
                 }
             }
         }
@@ -129,22 +127,18 @@ impl Recording<'_> {
         }
     }
 
-    /// An attempt that can't be written: without a budget it is made all the same.
-    fn without(&self, unwritten: Unwritten) -> Result<(), Failure> {
+    /// Why an attempt that can't be written is not made.
+    fn unwritten(&self, unwritten: Unwritten) -> Failure {
         let why = match unwritten {
-            Unwritten::Contradicted(why) => return Err(Failure::new(FailureKind::NotBooked, why)),
-            Unwritten::Unusable(why) => why,
+            Unwritten::Contradicted(why) => why,
+            Unwritten::Unusable(why) => {
+                // What was sent before stays sent: a run that has begun is not said to go on without records.
+                let begun = self.resumed || self.held().asked == Asked::Something;
+                let necessity = if begun { Necessity::Required } else { Necessity::Configured };
+                unsent(&why, necessity, &self.kept.ledger.caps)
+            }
         };
-        if !self.kept.ledger.caps.is_empty() {
-            let message = format!("the call can't be booked, and a budget is configured: {why}");
-            return Err(Failure::new(FailureKind::NotBooked, message));
-        }
-        let asked = self.held().asked;
-        match asked {
-            Asked::Nothing => self.held().unrecorded = Some(format!("the run is not recorded: {why}")),
-            Asked::Something => self.remember(&why),
-        }
-        Ok(())
+        Failure::new(FailureKind::NotBooked, why)
     }
 
     /// What is written before an attempt; a failure if it can't be booked whatever is in the store.

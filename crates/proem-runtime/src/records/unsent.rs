@@ -1,0 +1,89 @@
+//! Says why nothing was sent although somebody asked for it: the records are on and can't be kept.
+
+use proem_engine::ledger::{Cap, Period, Scope, Unit};
+
+/// Whether a run could do without its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Necessity {
+    /// Configuration asks for them; the caller may leave them out.
+    Configured,
+    /// It goes on in them.
+    Required,
+}
+
+/// `why` the records can't be kept, and what may be done: `--no-record` is named where it helps, and the cap that
+/// forbids it where one does.
+#[must_use]
+pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
+    let rest = match (necessity, caps.first()) {
+        (Necessity::Required, _) => "nothing was sent, since the run goes on in its records".to_owned(),
+        (_, Some(cap)) => format!(
+            "nothing was sent, since a budget is configured ({}) and what isn't recorded can't be booked; \
+             `--no-record` is refused for the same reason",
+            declared(cap)
+        ),
+        (_, None) => "nothing was sent, since records are on; `--no-record` goes on without them".to_owned(),
+    };
+    format!("{why}; {rest}")
+}
+
+/// Where a cap is declared.
+fn declared(cap: &Cap) -> String {
+    let scope = match cap.scope {
+        Scope::User => "user",
+        Scope::Project => "project",
+    };
+    let key = match (cap.period, cap.unit) {
+        (Period::Day, Unit::NanoDollars) => "day",
+        (Period::Month, Unit::NanoDollars) => "month",
+        (Period::Run, Unit::NanoDollars) => "run",
+        (Period::Day, Unit::Tokens) => "day_tokens",
+        (Period::Month, Unit::Tokens) => "month_tokens",
+        (Period::Run, Unit::Tokens) => "run_tokens",
+    };
+    // What a caller allows one run is a cap of its project's.
+    let option = if (scope, key) == ("project", "run") { " or `--max-cost`" } else { "" };
+    format!("`budget.{scope}.{key}`{option}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_says_what_may_be_done() {
+        let cap = |scope, period, unit| vec![Cap { scope, period, unit, most: 1 }];
+        let budget = |named: &str| {
+            format!(
+                "full; nothing was sent, since a budget is configured ({named}) and what isn't recorded can't be \
+                 booked; `--no-record` is refused for the same reason"
+            )
+        };
+        let money = Unit::NanoDollars;
+        for (necessity, caps, expected) in [
+            (
+                Necessity::Configured,
+                vec![],
+                "full; nothing was sent, since records are on; `--no-record` goes on without them".to_owned(),
+            ),
+            (
+                Necessity::Required,
+                cap(Scope::User, Period::Day, money),
+                "full; nothing was sent, since the run goes on in its records".to_owned(),
+            ),
+            (Necessity::Configured, cap(Scope::User, Period::Day, money), budget("`budget.user.day`")),
+            (
+                Necessity::Configured,
+                cap(Scope::Project, Period::Month, Unit::Tokens),
+                budget("`budget.project.month_tokens`"),
+            ),
+            (
+                Necessity::Configured,
+                cap(Scope::Project, Period::Run, money),
+                budget("`budget.project.run` or `--max-cost`"),
+            ),
+        ] {
+            assert_eq!(unsent("full", necessity, &caps), expected);
+        }
+    }
+}
