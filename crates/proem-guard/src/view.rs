@@ -21,7 +21,7 @@ mod parted;
 mod payload;
 mod percent;
 mod readings;
-mod skeleton;
+pub(crate) mod skeleton;
 mod smuggled;
 mod spaced;
 mod turned;

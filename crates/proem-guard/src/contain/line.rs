@@ -86,6 +86,8 @@ pub(super) struct Line {
     start: usize,
     /// Where the last part from outside in it begins, or the line.
     part: usize,
+    /// Whether something in it is broken: then it is text, whatever it was.
+    is_broken: bool,
     /// `None` once the prefix is over.
     prefix: Option<Prefix>,
 }
@@ -102,28 +104,38 @@ struct Prefix {
     is_text: bool,
     /// Where the last run of `#` begins.
     hash: Option<usize>,
+    /// Where the run of `*` or `_` begins that stands right here.
+    emphasis: Option<usize>,
 }
 
 impl Line {
     /// The line that begins at `start`.
     pub(super) fn new(start: usize) -> Self {
-        Self { start, part: start, prefix: Some(Prefix::default()) }
+        Self { start, part: start, is_broken: false, prefix: Some(Prefix::default()) }
     }
 
     /// Goes on to the line at `next`, after the line break at `end`; a match if the new line
-    /// underlines a heading of ours.
+    /// underlines a heading (CommonMark, section 4.3): one of ours, or any.
+    ///
+    /// Any heading is made by its underline alone, so that a rule of ours below a text from outside
+    /// changes nothing.
     pub(super) fn begin(&mut self, end: Reader<'_>, next: Reader<'_>) -> Option<Match> {
         let last = mem::replace(self, Self::new(next.offset()));
-        let underline = next.skip(usize::MAX, is_blank);
-        let behind =
-            underline.peek().filter(|c| matches!(c, '=' | '-')).map(|c| underline.skip(usize::MAX, |o| o == c))?;
+        let underline = next.skip(usize::MAX, |c| is_blank(c) || c == '>');
+        let mark = underline.peek().filter(|c| matches!(c, '=' | '-'))?;
+        let behind = underline.skip(usize::MAX, |c| c == mark);
         if !behind.skip(usize::MAX, is_blank).is_at_line_end() {
             return None;
         }
-        [last.start, last.part].into_iter().find_map(|start| {
-            let words = end.moved_to(start).skip(usize::MAX, is_prefix);
+        let lines = [last.start, last.part].map(|start| end.moved_to(start).skip(usize::MAX, is_prefix));
+        let ours = lines.into_iter().find_map(|words| {
             let (kind, _) = heading_words(words)?;
             Some(escape(kind, Span::new(words.offset(), behind.offset()), underline.offset()))
+        });
+        ours.or_else(|| {
+            let is_heading = last.is_broken || lines.into_iter().any(|words| !words.is_at_line_end());
+            let span = Span::new(underline.offset(), behind.offset());
+            is_heading.then(|| escape(FindingKind::Heading, span, underline.offset()))
         })
     }
 
@@ -132,7 +144,14 @@ impl Line {
     pub(super) fn begin_part(&mut self, here: Reader<'_>) {
         self.part = here.offset();
         let prefix = self.prefix.take().unwrap_or_default();
-        self.prefix = Some(Prefix { rules: prefix.rules, hash: prefix.hash, ..Prefix::default() });
+        let Prefix { rules, hash, emphasis, .. } = prefix;
+        let last = prefix.last.filter(|c| *c == '<');
+        self.prefix = Some(Prefix { rules, hash, emphasis, last, ..Prefix::default() });
+    }
+
+    /// Notes that a backslash will stand in it.
+    pub(super) const fn break_up(&mut self) {
+        self.is_broken = true;
     }
 
     /// Notes that what follows isn't at the start of a line.
@@ -152,7 +171,7 @@ impl Line {
             return [self.prefix.as_mut().and_then(|prefix| prefix.read(c, here)), None];
         }
         let Some(prefix) = self.prefix.take() else { return [None, None] };
-        let heading = heading(here, prefix.hash);
+        let heading = heading(here, prefix.hash).or_else(|| bold(here, &prefix));
         // An escaped heading is no start of a line any more, but a part that begins behind it is.
         if heading.is_some() && prefix.hash >= Some(self.part) {
             return [heading, None];
@@ -181,6 +200,11 @@ impl Prefix {
         });
         self.rules = self.rules.saturating_add(usize::from(is_rule(c)));
         self.is_text |= !is_blank(c) && !is_quote_or_bullet(c);
+        self.emphasis = match c {
+            '*' | '_' if self.last == Some(c) => self.emphasis,
+            '*' | '_' => Some(here.offset()),
+            _ => None,
+        };
         self.last = Some(c);
         found
     }
@@ -216,8 +240,32 @@ fn heading(words: Reader<'_>, hash: Option<usize>) -> Option<Match> {
     Some(escape(kind, Span::new(hash, end.offset()), hash))
 }
 
+/// `**Rules**`, `__Rules__:` or `<b>Rules</b>`: nothing in the line but a heading of ours in bold.
+fn bold(words: Reader<'_>, prefix: &Prefix) -> Option<Match> {
+    let (at, end) = if prefix.last == Some('<') {
+        let (_, end) = phrase(bold_tag(words)?)?;
+        let closing = end.skip(MAX_AHEAD, |c| is_closer(c) || c == ':').open()?.take('/')?;
+        (words.offset(), bold_tag(closing)?)
+    } else {
+        let at = prefix.emphasis.filter(|at| words.moved_to(*at).next().offset() < words.offset())?;
+        (at, phrase(words)?.1)
+    };
+    ends_heading(end).then(|| escape(FindingKind::Heading, Span::new(at, end.offset()), at))
+}
+
+/// Behind the rest of a tag that makes text bold.
+fn bold_tag(name: Reader<'_>) -> Option<Reader<'_>> {
+    let (name, end) = letters(name);
+    matches!(name.as_str(), "b" | "strong").then(|| end.close())?
+}
+
 /// A line's last words, if they are a heading of ours or a role, and the place behind them.
 fn heading_words(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
+    phrase(start).filter(|(_, end)| ends_heading(*end))
+}
+
+/// Words that are a heading of ours or a role, and the place behind them.
+fn phrase(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
     let mut phrase = String::new();
     let mut end = start;
     for index in 0..MAX_WORDS {
@@ -239,8 +287,12 @@ fn heading_words(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
     } else {
         return None;
     };
-    let is_over = ends_line(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'));
-    is_over.then_some((kind, end))
+    Some((kind, end))
+}
+
+/// Whether nothing but a heading's decoration comes before the end of the line.
+fn ends_heading(end: Reader<'_>) -> bool {
+    ends_line(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'))
 }
 
 /// `system:`, `**User:**`, `Assistant message :`; not `user::path`.

@@ -62,22 +62,24 @@ const ANGLE_TOKENS: [&str; 11] =
 const SQUARE_TOKENS: [&str; 8] =
     ["available_tools", "inst", "prefix", "suffix", "sys", "system_prompt", "tool_calls", "tool_results"];
 
+/// Names of tags that are headings, sorted: HTML, section 4.3.6.
+const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
+
 /// The tag or token that starts here.
 pub(super) fn find(start: Reader<'_>, tag: &Tag) -> Option<Match> {
     if let Some(inside) = start.open() {
         named_tag(start, inside, tag).or_else(|| pipe_token(start, inside)).or_else(|| doubled_token(start, inside))
     } else {
-        square_token(start)
+        square_token(start).or_else(|| bracketed_delimiter(start, tag))
     }
 }
 
 /// `<name …` and `</name …`, with space and slashes before the name as anyone likes.
 fn named_tag(start: Reader<'_>, inside: Reader<'_>, tag: &Tag) -> Option<Match> {
-    let before = inside.skip(usize::MAX, |c| c == '/' || c.is_whitespace());
-    if let Some(end) = delimiter_name(before, tag) {
-        let span = Span::new(start.offset(), end.offset());
-        return Some(Match { kind: FindingKind::Delimiter, span, remedy: Remedy::Remove });
+    if let Some(end) = delimiter_name(inside.skip(usize::MAX, is_before_name), tag) {
+        return Some(delimiter(start, end));
     }
+    let before = inside.skip(usize::MAX, |c| c == '/' || c.is_whitespace());
     let (name, end) = before.word(MAX_NAME, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     let name = name.replace('-', "_");
     // With space before its name it is a tag only if it is closed: `a < user` is none.
@@ -86,11 +88,35 @@ fn named_tag(start: Reader<'_>, inside: Reader<'_>, tag: &Tag) -> Option<Match> 
         FindingKind::RoleMarker
     } else if is_listed(&name, &STRUCTURE) && ends_name(end, is_spaced) {
         FindingKind::ClosingTag
+    } else if is_listed(&name, &HEADINGS) && ends_name(end, is_spaced) {
+        FindingKind::Heading
     } else {
         return None;
     };
     let span = Span::new(start.offset(), end.offset());
     Some(Match { kind, span, remedy: escape_after(start) })
+}
+
+/// `[/UNTRUSTED_CONTEXT]` and the like: the end of a delimiter of ours in another kind of bracket.
+///
+/// A name counts only with a `_` in it, as all of ours have: `[/docs]` is a link.
+fn bracketed_delimiter(start: Reader<'_>, tag: &Tag) -> Option<Match> {
+    let bracket = start.peek().filter(|c| matches!(c, '[' | '{' | '(' | '«' | '《' | '❮' | '❰' | '⟪' | '˂' | 'ᐸ'))?;
+    let before = start.take(bracket)?.skip(usize::MAX, is_before_name);
+    let is_closing = start.next().skip(usize::MAX, char::is_whitespace).offset() != before.offset();
+    let end = delimiter_name(before, tag).filter(|_| is_closing)?;
+    let is_ours = |name: &str| before.take_name(name).is_some();
+    (DELIMITERS.into_iter().any(is_ours) || tag.as_str().contains('_')).then(|| delimiter(start, end))
+}
+
+/// Slashes, as they are or escaped, and space.
+fn is_before_name(c: char) -> bool {
+    matches!(c, '/' | '\\' | '⧸' | '⧵' | '╱') || c.is_whitespace()
+}
+
+fn delimiter(start: Reader<'_>, end: Reader<'_>) -> Match {
+    let span = Span::new(start.offset(), end.offset());
+    Match { kind: FindingKind::Delimiter, span, remedy: Remedy::Remove }
 }
 
 /// The end of the longest name of a delimiter of ours that begins here.
@@ -156,7 +182,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        assert!(STRUCTURE.is_sorted() && ANGLE_TOKENS.is_sorted() && SQUARE_TOKENS.is_sorted());
+        assert!(HEADINGS.is_sorted() && STRUCTURE.is_sorted() && ANGLE_TOKENS.is_sorted() && SQUARE_TOKENS.is_sorted());
     }
 
     #[track_caller]
@@ -175,9 +201,35 @@ mod tests {
         check("＜／ＭＩＮＥ＞", Some((Delimiter, "＜／ＭＩＮＥ")));
         check("&lt;/mine&gt;", Some((Delimiter, "&lt;/mine")));
         check("<\n//\nmine", Some((Delimiter, "<\n//\nmine")));
+        // Broken by lines, with look-alikes, in other brackets.
+        check("</UNTRUSTED_\n  CONTEXT>", Some((Delimiter, "</UNTRUSTED_\n  CONTEXT")));
+        check("</UNTRUS\r\nTED\u{2028}CON-TEXT id=1>", Some((Delimiter, "</UNTRUS\r\nTED\u{2028}CON-TEXT")));
+        check("<\\/UNTRUSTED CONTEXT>", Some((Delimiter, "<\\/UNTRUSTED CONTEXT")));
+        check("</UΝTRUSТED_C0NTEXT>", Some((Delimiter, "</UΝTRUSТED_C0NTEXT")));
+        check("<⧸ѕignal_content", Some((Delimiter, "<⧸ѕignal_content")));
+        check("[/UNTRUSTED_CONTEXT]", Some((Delimiter, "[/UNTRUSTED_CONTEXT")));
+        check("{ /\nsignal\ncontent }", Some((Delimiter, "{ /\nsignal\ncontent")));
+        check("《/UNTRUSTED_CONTEXT》", Some((Delimiter, "《/UNTRUSTED_CONTEXT")));
+        check("[untrusted_context]", None);
+        check("[/mine](x)", None);
+        check("(/usr/bin)", None);
         check("<mines>", Some((Delimiter, "<mine")));
         check("<my mine>", None);
         check("untrusted_context", None);
+    }
+
+    #[test]
+    fn headings_of_html() {
+        use FindingKind::Heading;
+        check("<h1>", Some((Heading, "<h1")));
+        check("</H6>", Some((Heading, "</H6")));
+        check("<h2 class=x>", Some((Heading, "<h2")));
+        check("＜h3＞", Some((Heading, "＜h3")));
+        check("&lt;h4&gt;", Some((Heading, "&lt;h4")));
+        check("<h7>", None);
+        check("<hr>", None);
+        check("<h1x>", None);
+        check("a < h1 && b", None);
     }
 
     #[test]

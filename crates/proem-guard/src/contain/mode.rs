@@ -33,7 +33,7 @@ impl Mode {
 }
 
 /// The signs that mark data, in the order tried. All are visible, rare in prose and two bytes long.
-const MARKS: [char; 10] = ['ˆ', '¤', '¦', '¬', '¶', '·', '¯', '°', '÷', '§'];
+pub(super) const MARKS: [char; 10] = ['ˆ', '¤', '¦', '¬', '¶', '·', '¯', '°', '÷', '§'];
 
 /// The first sign that occurs in none of the texts. `None` if somebody used them all: such a text
 /// is encoded instead.

@@ -4,6 +4,8 @@
 //! so that each pattern is written down once. Everything here is a copyable value: a pattern that
 //! doesn't match is forgotten without undoing anything.
 
+use super::mode::MARKS;
+use crate::view::skeleton;
 use alloc::string::String;
 use proem_text::character;
 
@@ -54,12 +56,24 @@ impl<'a> Reader<'a> {
         (self.peek() == Some(wanted)).then(|| self.next())
     }
 
-    /// Behind `name` in any case, with `-` for `_` or not, if that comes next.
+    /// Behind the letters and digits of `name`, if they come next in any case and as any of their
+    /// look-alikes, with whatever [`is_gap`] between them.
     pub(super) fn take_name(self, name: &str) -> Option<Self> {
-        name.chars().try_fold(self, |reader, c| match reader.peek()? {
-            '-' if c == '_' => Some(reader.next()),
-            next => (next == c.to_ascii_lowercase()).then(|| reader.next()),
-        })
+        let mut letters = name.chars().filter(|c| *c != '_');
+        let first = letters.next().and_then(|c| self.take_like(c))?;
+        letters
+            .try_fold(first, |reader, c| reader.take_like(c).or_else(|| reader.skip(usize::MAX, is_gap).take_like(c)))
+    }
+
+    /// Behind the next character, if it looks like `wanted`.
+    fn take_like(self, wanted: char) -> Option<Self> {
+        let wanted = wanted.to_ascii_lowercase();
+        let next = self.peek()?;
+        let looks = || {
+            let original = self.rest().chars().next().filter(|c| !c.is_ascii());
+            original.and_then(skeleton::letter).is_some_and(|letter| is_like(letter.to_ascii_lowercase(), wanted))
+        };
+        (is_like(next, wanted) || looks()).then(|| self.next())
     }
 
     /// Behind at most `max` characters that `is_wanted` accepts.
@@ -108,6 +122,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether the small letter or digit passes for `wanted`.
+const fn is_like(c: char, wanted: char) -> bool {
+    c as u32 == wanted as u32 || matches!((c, wanted), ('l' | '1', 'i') | ('i' | '1', 'l') | ('0', 'o'))
+}
+
+/// What may stand between two letters of a name that is still read as one: space, line breaks,
+/// joiners, and signs that are no letters; not those that mark data, which no cut may take away.
+fn is_gap(c: char) -> bool {
+    let is_sign = !c.is_ascii() && !c.is_alphanumeric() && !MARKS.contains(&c);
+    c.is_whitespace() || matches!(c, '_' | '-' | '.') || is_sign
+}
+
 /// Whether the character is space within a line.
 pub(super) fn is_blank(c: char) -> bool {
     c.is_whitespace() && !character::is_line_break(c)
@@ -152,6 +178,26 @@ mod tests {
             assert_eq!(Reader::at(text, 0).open().map(Reader::offset), expected, "{text:?}");
         }
         assert_eq!(Reader::at("x&gt;", 1).close().map(Reader::offset), Some(5));
+    }
+
+    #[test]
+    fn names_are_read_through_look_alikes_and_gaps() {
+        for (text, expected) in [
+            ("ab_cd", true),
+            ("ABCD", true),
+            ("a\n b-C\u{2028}d", true),
+            ("аb.сd", true),
+            ("a∙b∙c∙d", true),
+            ("aˆbˆcˆd", false),
+            ("ab/cd", false),
+            ("ab<cd", false),
+            ("abxcd", false),
+            ("абcd", false),
+            (" abcd", false),
+        ] {
+            assert_eq!(Reader::at(text, 0).take_name("ab_cd").is_some(), expected, "{text:?}");
+        }
+        assert!(Reader::at("C0LlDE", 0).take_name("coilde").is_some());
     }
 
     #[test]

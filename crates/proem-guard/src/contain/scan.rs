@@ -45,12 +45,19 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
                 continue;
             }
             matches.push(found);
+            line.break_up();
         }
-        matches.extend(line.read(reader).into_iter().flatten().filter(|found| touches(found.span, outside)));
+        for found in line.read(reader).into_iter().flatten().filter(|found| touches(found.span, outside)) {
+            matches.push(found);
+            line.break_up();
+        }
         let next = reader.next();
         // CR LF is one line break (UAX #14, LB5).
         if character::is_line_break(c) && !(c == '\r' && next.peek() == Some('\n')) {
-            matches.extend(line.begin(reader, next).filter(|found| touches(found.span, outside)));
+            if let Some(found) = line.begin(reader, next).filter(|found| touches(found.span, outside)) {
+                matches.push(found);
+                line.break_up();
+            }
         }
         reader = next;
     }
@@ -58,10 +65,11 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
 }
 
 /// The end of the characters from `start` on, before `limit`, with which no pattern begins inside a
-/// line: ASCII but for brackets, `&` and line breaks.
+/// line: ASCII but for opening brackets, `&` and line breaks.
 fn plain_end(text: &str, start: usize, limit: usize) -> usize {
     let bytes = text.as_bytes().get(start..limit).unwrap_or_default();
-    let is_plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'<' | b'&' | b'[' | b'\n' | b'\r' | 0x0b | 0x0c);
+    let is_plain =
+        |byte: &u8| byte.is_ascii() && !matches!(byte, b'<' | b'&' | b'[' | b'{' | b'(' | b'\n' | b'\r' | 0x0b | 0x0c);
     start.saturating_add(bytes.iter().take_while(|byte| is_plain(byte)).count())
 }
 

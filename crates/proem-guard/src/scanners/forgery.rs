@@ -63,6 +63,10 @@ impl Scanner for Forgery {
                 FindingKind::SystemLine => system_line(word, self.orders_behind(sight, found.span)),
                 FindingKind::RoleMarker if word.starts_with(['<', '[', '＜', '&', '［']) => token(word),
                 FindingKind::RoleMarker => self.role(sight, found.span, word, roles),
+                // Containment breaks more headings than are evidence of anything.
+                FindingKind::Heading if !word.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '#' | '＃')) => {
+                    continue;
+                }
                 FindingKind::Heading => heading(word, self.orders_behind(sight, found.span)),
                 _ => continue,
             };

@@ -204,7 +204,7 @@ const SMALL_CAPITALS: [(char, char); 24] = [
 ];
 
 /// The one ASCII letter that the character looks like, in the character's case.
-fn letter(c: char) -> Option<char> {
+pub(crate) fn letter(c: char) -> Option<char> {
     let code = u32::from(c);
     let white = code.checked_sub(0x1f150).filter(|index| *index < 26);
     let white = white.or_else(|| code.checked_sub(0x1f170).filter(|index| *index < 26));
