@@ -36,6 +36,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Draft {
     label: Label,
+    /// Whether anything was asked: then a prompt without tokens is a count that nobody made.
+    has_prompt: bool,
     offered: Vec<String>,
     watch: Watch,
     pieces: Vec<Piece>,
@@ -81,6 +83,7 @@ impl Draft {
         };
         Self {
             label: request.label(),
+            has_prompt: request.assembly.sections.iter().any(|section| !section.text.is_empty()),
             offered: request.answer.tools().iter().map(|tool| tool.name.clone()).collect(),
             watch,
             pieces: Vec::new(),
@@ -279,7 +282,10 @@ impl Draft {
             Finish::Stop if has_call => Finish::Calls,
             finish => finish,
         };
-        let usage = self.counts.usage();
+        // Servers that don't count write zero.
+        let mut usage = self.counts.usage();
+        usage.input = usage.input.filter(|tokens| *tokens > 0 || !self.has_prompt);
+        usage.output = usage.output.filter(|tokens| *tokens > 0 || content.is_empty());
         Ok(Response { model: self.model, id: self.id, content, finish, usage })
     }
 }

@@ -5,7 +5,7 @@
 
 use core::num::NonZeroU32;
 
-use proem_engine::call::{Answering, CacheWritten, Usage};
+use proem_engine::call::{Answering, CacheWritten, Request, Usage};
 use proem_engine::providers::Provider::{Anthropic, OpenAi};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -101,6 +101,38 @@ fn a_stream_counts_what_was_last_said() {
     assert_eq!(apart_streamed(&start, &Value::Null), usage(Some(15), Some(5), &[], None));
 }
 
+/// The whole answer with this usage: a text, or nothing.
+fn answered(text: &str, reported: &Value, request: &Request) -> [(Option<u64>, Option<u64>); 2] {
+    let blocks = if text.is_empty() { json!([]) } else { json!([{ "type": "text", "text": text }]) };
+    let message = json!({ "content": blocks, "stop_reason": "end_turn", "usage": reported }).to_string();
+    let chunk = json!({ "choices": [{ "index": 0, "delta": { "content": text }, "finish_reason": "stop" }] });
+    let stream = chunks(&[chunk, json!({ "choices": [], "usage": reported })]);
+    let counted = |usage: Usage| (usage.input, usage.output);
+    [
+        counted(read(Anthropic, request, [message.as_bytes()]).0.unwrap().usage),
+        counted(read(OpenAi, request, [stream.as_bytes()]).0.unwrap().usage),
+    ]
+}
+
+#[test]
+fn zero_is_no_count_of_what_was_not_empty() {
+    let asked = request(Answering::Text);
+    let zero = json!({ "input_tokens": 0, "output_tokens": 0, "prompt_tokens": 0, "completion_tokens": 0 });
+    assert_eq!(answered("hello", &zero, &asked), [(None, None); 2]);
+    // Nothing was answered, and nothing is what it took.
+    assert_eq!(answered("", &zero, &asked), [(None, Some(0)); 2]);
+    let half = json!({ "input_tokens": 7, "output_tokens": 0, "prompt_tokens": 7, "completion_tokens": 0 });
+    assert_eq!(answered("hello", &half, &asked), [(Some(7), None); 2]);
+    // All of the prompt came from the cache.
+    let cached = json!({ "input_tokens": 0, "cache_read_input_tokens": 9, "output_tokens": 3,
+        "prompt_tokens": 9, "prompt_tokens_details": { "cached_tokens": 9 }, "completion_tokens": 3 });
+    assert_eq!(answered("hello", &cached, &asked), [(Some(9), Some(3)); 2]);
+    let mut empty = asked;
+    empty.assembly.sections.clear();
+    assert_eq!(answered("hello", &half, &empty), [(Some(7), None); 2]);
+    assert_eq!(answered("", &zero, &empty), [(Some(0), Some(0)); 2]);
+}
+
 proptest! {
     #[test]
     fn sums_are_the_providers(
@@ -111,8 +143,9 @@ proptest! {
             "cache_creation_input_tokens": short + long, "cache_creation": split, "output_tokens": output });
         // Anthropic: the whole prompt is the sum of the three.
         for usage in [apart(&reported), apart_streamed(&reported, &json!({ "output_tokens": output }))] {
-            prop_assert_eq!(usage.input, Some(fresh + read + short + long));
-            prop_assert_eq!((usage.uncached(), usage.cache_read, usage.cache_written()), (Some(fresh), Some(read), short + long));
+            prop_assert_eq!(usage.input, Some(fresh + read + short + long).filter(|tokens| *tokens > 0));
+            let uncached = usage.input.map(|_| fresh);
+            prop_assert_eq!((usage.uncached(), usage.cache_read, usage.cache_written()), (uncached, Some(read), short + long));
             prop_assert_eq!(usage.output, Some(output));
         }
         // OpenAI: the whole prompt is `prompt_tokens`, and with the answer it is `total_tokens`.
@@ -120,8 +153,9 @@ proptest! {
         let reported = json!({ "prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output,
             "prompt_tokens_details": { "cached_tokens": read, "cache_write_tokens": short } });
         let usage = within(&reported);
-        prop_assert_eq!(usage.input.unwrap() + usage.output.unwrap(), reported["total_tokens"].as_u64().unwrap());
-        prop_assert_eq!((usage.uncached(), usage.cache_read, usage.cache_written()), (Some(fresh), Some(read), short));
+        let total = reported["total_tokens"].as_u64().filter(|_| prompt > 0);
+        prop_assert_eq!(usage.input.zip(usage.output).map(|(input, output)| input + output), total);
+        prop_assert_eq!((usage.uncached(), usage.cache_read, usage.cache_written()), (usage.input.map(|_| fresh), Some(read), short));
     }
 
     #[test]

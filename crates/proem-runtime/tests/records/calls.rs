@@ -87,14 +87,18 @@ async fn each_attempt_is_a_booking_of_its_own() {
 #[tokio::test]
 async fn an_answer_without_an_account_is_booked_in_full() {
     let folder = TempDir::new().unwrap();
-    let server = server([Reply::text("hello").using(None), Reply::text("hi").using(Some(Counts::default()))]);
+    let zero = Counts::default();
+    let accounts = [None, Some(zero), Some(Counts { input: 100, ..zero }), Some(Counts { output: 10, ..zero })];
+    let server = server(accounts.map(|account| Reply::text("hello").using(account)));
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;
-    assert_eq!(text(&scene.run(&store, "1").await), "hello");
-    let detail = store.run(&id("1")).await.unwrap();
-    let most = detail.calls[0].attempts[0].most.unwrap();
-    assert_eq!(attempts(&detail), [format!("0.0 unknown {}", most.0)]);
-    assert!(most.0 > 350_000, "{most}");
+    for run in ["1", "2", "3", "4"] {
+        assert_eq!(text(&scene.run(&store, run).await), "hello");
+        let detail = store.run(&id(run)).await.unwrap();
+        let most = detail.calls[0].attempts[0].most.unwrap();
+        assert_eq!(attempts(&detail), [format!("0.0 unknown {}", most.0)], "{run}");
+        assert!(most.0 > 350_000, "{most}");
+    }
 }
 
 #[tokio::test]
