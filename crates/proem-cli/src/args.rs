@@ -556,4 +556,7 @@ pub(crate) struct Init {
     /// An existing prompt to split, and to measure against
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
+    /// Print a proem.toml with every key, its meaning and its default, and write nothing
+    #[arg(long, conflicts_with_all = ["root", "from"])]
+    pub(crate) print: bool,
 }

@@ -100,7 +100,7 @@ pub(crate) fn head(folder: &Path, environment: &Environment) -> Result<Option<St
     let git = GitProgram::find(environment)?;
     let Some(repository) = discover(&git, folder, GIT_TIME)? else { return Ok(None) };
     let limits = StateLimits { head: GIT_TIME, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
-    Ok(state(&git, &repository, &limits)?.git.commit)
+    Ok(state(&git, &repository, &limits, &BTreeSet::new())?.git.commit)
 }
 
 /// A relative path with nothing but names in it, written the one way.
@@ -171,6 +171,12 @@ impl Project {
             }
         }
         trusted
+    }
+
+    /// The files that `proem init` wrote here.
+    pub(crate) fn set_up(&self) -> BTreeSet<TrustedFile> {
+        let written = self.vouched.written();
+        written.map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() }).collect()
     }
 
     /// The whole of one of the project's files; `None` if it isn't there.

@@ -43,6 +43,9 @@ struct Stored {
 struct Repository {
     files: BTreeMap<String, Trusted>,
     editing: Vec<Editing>,
+    /// The hashes of what `proem init` wrote, by path. It vouches for nothing.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    written: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
@@ -77,6 +80,7 @@ impl Editing {
 pub(crate) struct Vouched {
     files: BTreeMap<String, Trusted>,
     editing: Vec<Editing>,
+    written: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Vouched {
@@ -108,6 +112,11 @@ impl Vouched {
     /// What is being edited.
     pub(crate) fn editing(&self) -> &[Editing] {
         &self.editing
+    }
+
+    /// The paths that `proem init` wrote, with the hashes of what it wrote.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.written.iter().flat_map(|(path, hashes)| hashes.iter().map(move |hash| (path.as_str(), hash.as_str())))
     }
 
     /// The trusted paths and their hashes.
@@ -148,7 +157,7 @@ impl TrustStore {
         let repository = self.read()?.repositories.remove(key).unwrap_or_default();
         let editing: Vec<Editing> = repository.editing.into_iter().filter(|editing| editing.root == root).collect();
         if editing.is_empty() {
-            return Ok(Vouched { files: repository.files, editing });
+            return Ok(Vouched { files: repository.files, editing, written: repository.written });
         }
         let head = head()?;
         let (live, over): (Vec<Editing>, Vec<Editing>) =
@@ -161,7 +170,7 @@ impl TrustStore {
                 Ok(())
             })?;
         }
-        Ok(Vouched { files: repository.files, editing: live })
+        Ok(Vouched { files: repository.files, editing: live, written: repository.written })
     }
 
     /// Whether the store can be read; one that isn't there yet can.
@@ -188,6 +197,17 @@ impl TrustStore {
                 let file = repository.files.entry(path.clone()).or_default();
                 file.hashes.insert(hash.clone());
                 file.last = hash;
+            }
+            Ok(())
+        })
+    }
+
+    /// Remembers files that `proem init` wrote with these bytes.
+    pub(crate) fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Failure> {
+        self.change(|stored| {
+            let written = &mut stored.repositories.entry(key.to_owned()).or_default().written;
+            for (path, bytes) in files {
+                written.entry((*path).to_owned()).or_default().insert(hash(bytes));
             }
             Ok(())
         })
@@ -339,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_folder_covers_what_is_below_it() {
-        let vouched = Vouched { files: BTreeMap::new(), editing: vec![editing(None, 1)] };
+        let vouched = Vouched { editing: vec![editing(None, 1)], ..Vouched::default() };
         for (path, covered) in
             [(".proem/book", true), (".proem/book/a/b", true), (".proem/bookish", false), (".proem", false)]
         {

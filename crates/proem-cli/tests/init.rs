@@ -142,6 +142,22 @@ fn a_new_configuration() {
 }
 
 #[test]
+fn the_next_step_works_as_it_is_printed() {
+    let session = Session::new();
+    for root in ["with space/it's", "plain"] {
+        let folder = session.root.join(root);
+        fs::create_dir_all(&folder).unwrap();
+        assert!(session.command("git").args(["init", "--quiet"]).arg(&folder).status().unwrap().success());
+        let said = String::from_utf8(session.proem(&["init", "--root", root]).stdout).unwrap();
+        let next = said.lines().rev().find(|line| line.starts_with("  proem ")).unwrap();
+        let binary = Path::new(env!("CARGO_BIN_EXE_proem")).parent().unwrap();
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+        let output = session.command("sh").env("PATH", path).args(["-c", next]).output().unwrap();
+        assert!(output.status.success(), "{next}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn elsewhere() {
     let mut session = Session::outside_git();
     session.run(&["init"]);
@@ -212,8 +228,8 @@ fn an_existing_prompt() {
     session.write("agent.md", PROMPT);
     session.run(&["init", "--from", "agent.md"]);
     assert_eq!(session.read(".proem/prompts/monolithic.md"), PROMPT);
-    for part in ["constitution", "rules", "rest"] {
-        let text = session.read(&format!(".proem/prompts/{part}.md"));
+    for part in ["prompts/constitution", "prompts/rules", "rules"] {
+        let text = session.read(&format!(".proem/{part}.md"));
         writeln!(session.said, "--- {part}.md\n{}", text.replace('\u{202e}', "[U+202E]").replace('\r', "[CR]"))
             .unwrap();
     }
@@ -222,9 +238,11 @@ fn an_existing_prompt() {
     let assembled = session.proem(&["assemble", "release it", "--json"]);
     assert!(assembled.status.success(), "{}", String::from_utf8_lossy(&assembled.stderr));
     let assembled = String::from_utf8(assembled.stdout).unwrap();
-    assert!(
-        assembled.contains("You are the release engineer of the Harbour team.") && !assembled.contains("Ships leave")
-    );
+    for line in PROMPT.lines().filter(|line| line.starts_with(char::is_alphabetic)) {
+        assert!(assembled.contains(line), "{line}");
+    }
+    // What was written is no change that the task could be about.
+    assert!(!assembled.contains("proem.toml") && assembled.contains("agent.md"), "{assembled}");
     insta::assert_snapshot!(session.said);
 }
 
@@ -233,6 +251,7 @@ fn an_existing_prompt_beside_an_existing_configuration() {
     let mut session = Session::new();
     session.write("proem.toml", "model = \"small\"\n[assemble.paths]\nrules = \".proem/prompts/rules.md\"\n");
     session.write(".proem/prompts/rules.md", "obey\n");
+    session.write(".proem/rules.md", "ours\n");
     session.write("agent.md", PROMPT);
     session.run(&["init", "--from", "agent.md"]);
     assert_eq!(session.states().get(".proem/prompts/rules.md").unwrap(), "untrusted");

@@ -30,6 +30,8 @@ pub struct GatherOptions {
     pub environment: Environment,
     /// The rule files that this user approved.
     pub trusted: BTreeSet<TrustedFile>,
+    /// Files that Proem wrote, with the bytes it wrote: as long as they are not committed they are no changes.
+    pub set_up: BTreeSet<TrustedFile>,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -38,7 +40,7 @@ impl GatherOptions {
     /// Nothing approved, and the default limits.
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, trusted: BTreeSet::new(), limits: Limits::default() }
+        Self { environment, trusted: BTreeSet::new(), set_up: BTreeSet::new(), limits: Limits::default() }
     }
 }
 
@@ -150,7 +152,7 @@ fn git_state(
         bytes: options.limits.output_bytes,
         paths: options.limits.paths,
     };
-    match state(git, repository, &limits) {
+    match state(git, repository, &limits, &options.set_up) {
         Ok(state) => {
             gaps.extend(state.gaps);
             Ok(Some(state.git))

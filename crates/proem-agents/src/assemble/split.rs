@@ -1,13 +1,13 @@
-//! Splits an existing prompt into what always holds, how to work, and the rest.
+//! Splits an existing prompt into what always holds, how to work, and the project's own rules.
 //!
 //! A heuristic over paragraphs, which a person reads afterwards. The first that applies decides:
 //!
 //! 1. The nearest heading or tag around a paragraph whose name is known, such as `## Identity`,
 //!    `<tools>`, `**Rules**` or `Output format:`. A Markdown heading reaches to the next one of its
 //!    level, a tag to its end, any other title over one paragraph.
-//! 2. Signs in the paragraph: placeholders, code and examples are rest; identity and grave
+//! 2. Signs in the paragraph: placeholders, code and examples are the project's; identity and grave
 //!    prohibitions are constitution; words of instruction are rules.
-//! 3. Without a sign: rest.
+//! 3. Without a sign: the project's, which stand in every prompt, so that nothing is lost.
 //!
 //! Invariants: every paragraph that isn't blank is in exactly one piece, unchanged and in order; a
 //! fenced block is one paragraph; a title that stands alone goes where what it announces goes.
@@ -21,18 +21,21 @@ pub enum Part {
     Constitution,
     /// How to work.
     Rules,
-    /// Context, lists of tools, examples, what belongs to one task.
-    Rest,
+    /// What the project says of itself: context, lists of tools, examples, and all that nothing tells.
+    Project,
 }
 
 impl Part {
+    /// All parts, in the order in which a prompt has them.
+    pub const ALL: [Self; 3] = [Self::Constitution, Self::Rules, Self::Project];
+
     /// The part's name, as files and tables give it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Constitution => "constitution",
             Self::Rules => "rules",
-            Self::Rest => "rest",
+            Self::Project => "project rules",
         }
     }
 }
@@ -85,7 +88,7 @@ pub fn split(text: &str) -> Vec<Piece<'_>> {
 /// Puts titles that stand alone to what they announce, and tags that close to what they close.
 fn place_titles(placed: Vec<(&str, Option<(Part, Reason)>)>) -> Vec<Piece<'_>> {
     let mut pieces: Vec<Piece<'_>> = Vec::new();
-    let mut next = Part::Rest;
+    let mut next = Part::Project;
     for (text, decided) in placed.into_iter().rev() {
         let opens = text.lines().any(|line| title(line).is_some());
         let (part, reason) = decided.unwrap_or((next, if opens { Reason::Announces } else { Reason::Closes }));
@@ -250,7 +253,7 @@ const OF_RULES: &str = "approach behavior behaviour commits communication constr
     guidance guideline guidelines instructions method output planning practices principles procedure process quality \
     requirements response responses reviewing rule rules standards steps strategy style testing tests tone \
     verification work workflow working";
-const OF_REST: &str = "api apis architecture background codebase commands context data documentation environment \
+const OF_PROJECT: &str = "api apis architecture background codebase commands context data documentation environment \
     facts files functions glossary history input inputs knowledge layout memory project question reference \
     references repository request schema skills stack structure task tool tools variables";
 
@@ -259,13 +262,13 @@ fn known(name: &str) -> Option<Part> {
     let words: Vec<String> = proem_text::words::words(name).collect();
     let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
     if has(EXAMPLES) {
-        Some(Part::Rest)
+        Some(Part::Project)
     } else if has(OF_CONSTITUTION) {
         Some(Part::Constitution)
     } else if has(OF_RULES) {
         Some(Part::Rules)
-    } else if has(OF_REST) {
-        Some(Part::Rest)
+    } else if has(OF_PROJECT) {
+        Some(Part::Project)
     } else {
         None
     }
@@ -273,7 +276,7 @@ fn known(name: &str) -> Option<Part> {
 
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
 const SIGNS: [(Part, &str, &str); 5] = [
-    (Part::Rest, "it is an example", "for example:|example:|example 1|example input|example output"),
+    (Part::Project, "it is an example", "for example:|example:|example 1|example input|example output"),
     (
         Part::Constitution,
         "it says who the model is",
@@ -286,7 +289,7 @@ const SIGNS: [(Part, &str, &str); 5] = [
         "never|must not|must never|you may not|under no circumstances|forbidden|prohibited|not allowed|refuse|confidential",
     ),
     (
-        Part::Rest,
+        Part::Project,
         "it describes tools or the place",
         "tools are available|following tools|access to|available tools|this repository|this project|the project is|\
         the repository is|the codebase|is written in|current date|today is",
@@ -301,14 +304,14 @@ const SIGNS: [(Part, &str, &str); 5] = [
 
 fn by_signs(paragraph: &str) -> (Part, Reason) {
     if ["```", "~~~"].iter().any(|mark| paragraph.starts_with(mark)) {
-        return (Part::Rest, Reason::Sign("it is a block of code"));
+        return (Part::Project, Reason::Sign("it is a block of code"));
     }
     if ["{{", "${", "<%"].iter().any(|mark| paragraph.contains(mark)) {
-        return (Part::Rest, Reason::Sign("it has a placeholder"));
+        return (Part::Project, Reason::Sign("it has a placeholder"));
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));
     let found = SIGNS.iter().find(|(_, _, phrases)| phrases.split('|').any(|phrase| stands_in(&text, phrase)));
-    found.map_or((Part::Rest, Reason::NoSign), |(part, sign, _)| (*part, Reason::Sign(sign)))
+    found.map_or((Part::Project, Reason::NoSign), |(part, sign, _)| (*part, Reason::Sign(sign)))
 }
 
 /// Whether a phrase occurs in `text` and isn't the end or beginning of a longer word.

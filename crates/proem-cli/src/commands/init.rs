@@ -7,7 +7,7 @@
 mod config;
 mod import;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
-use proem_runtime::files::{self, Access};
+use proem_runtime::files::{self, Access, Content};
 use proem_runtime::{Environment, Error};
 
 use super::trust::candidates::{Candidate, Candidates, listed};
@@ -23,7 +23,7 @@ use crate::args::Init;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{BOOK, CONFIG, head, locate, now};
-use crate::trust::TrustStore;
+use crate::trust::{MAX_FILE_BYTES, TrustStore};
 use crate::ui::{self, DIM, GREEN, styled};
 use config::Values;
 use import::import;
@@ -67,9 +67,15 @@ impl Planned {
 struct Outcome {
     written: Vec<Planned>,
     kept: Vec<Planned>,
+    /// Those of `kept` that hold something else.
+    other: BTreeSet<String>,
 }
 
 pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
+    if args.print {
+        ui::data(&config::every_key()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (root, key) = locate(&args.root, &Environment::inherited())?;
     let shown = show::terminal_str(&args.root.display().to_string()).into_string();
     let Some(root) = root else {
@@ -82,11 +88,16 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
     store.check()?;
     let import = args.from.as_deref().map(import).transpose()?;
     let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
-    let mut planned = vec![Planned::trusted(CONFIG, config::text(&values)?, "every key with its default")];
+    let mut planned = vec![Planned::trusted(
+        CONFIG,
+        config::text(&values),
+        "what people set first; `proem init --print` has every key",
+    )];
     planned.extend(book(&root)?);
     let account = import.map(|import| {
+        let parts: BTreeSet<String> = import.planned.iter().map(|file| file.path.clone()).collect();
         planned.extend(import.planned);
-        import.account
+        (import.account, parts)
     });
     planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
     planned.push(Planned::private(".proem/private/README.md", PRIVATE, "what may lie beside it, and who may read it"));
@@ -99,11 +110,28 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
             .trust(&key, &trusted)
             .map_err(|e| Failure::outside(format!("the files were written and are not trusted yet: {e}")))?;
     }
-    if outcome.written.iter().any(|file| file.path.starts_with(import::FOLDER)) {
-        ui::listing(&account.unwrap_or_default())?;
+    let written: Vec<(&str, &[u8])> =
+        outcome.written.iter().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();
+    if !written.is_empty() {
+        store.wrote(&key, &written)?;
+    }
+    if let Some((account, parts)) = account
+        && outcome.written.iter().any(|file| parts.contains(&file.path))
+    {
+        ui::listing(&account)?;
+        let stay: Vec<&str> = outcome.other.intersection(&parts).map(String::as_str).collect();
+        if !stay.is_empty() {
+            ui::note(&format!(
+                "{} {} there with another text and {} changed; what belongs there is in {}",
+                listed(&stay),
+                if stay.len() == 1 { "was" } else { "were" },
+                if stay.len() == 1 { "is not" } else { "are not" },
+                import::BASELINE
+            ));
+        }
     }
     ui::listing(&told(&root, &outcome, &values))?;
-    ui::listing(&next(&root, &key, &store, &outcome)?)?;
+    ui::listing(&next((&args.root, &root), &key, &store, &outcome)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,9 +165,14 @@ fn write(root: &Path, planned: Vec<Planned>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let mut missing = Vec::new();
     for file in planned {
-        match files::read_beneath(root, Path::new(&file.path), 0) {
+        match files::read_beneath(root, Path::new(&file.path), MAX_FILE_BYTES) {
             Ok(None) => missing.push(file),
-            Ok(Some(_)) => outcome.kept.push(file),
+            Ok(Some(content)) => {
+                if !matches!(content, Content::Whole(bytes) if bytes == file.text.as_bytes()) {
+                    outcome.other.insert(file.path.clone());
+                }
+                outcome.kept.push(file);
+            }
             Err(error @ (Error::Link { .. } | Error::NotRegular { .. })) => {
                 return Err(Failure::usage(format!("{error}; nothing was written")));
             }
@@ -205,19 +238,27 @@ fn unset(root: &Path, values: &Values) -> Values {
         .collect()
 }
 
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let shown = show::terminal_str(&path.display().to_string()).into_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
+}
+
 /// What to do next.
-fn next(root: &Path, key: &str, store: &TrustStore, outcome: &Outcome) -> Result<String, Failure> {
+fn next((asked, root): (&Path, &Path), key: &str, store: &TrustStore, outcome: &Outcome) -> Result<String, Failure> {
     let head = || head(root, &Environment::inherited());
     let vouched = store.vouched(key, &root.to_string_lossy(), now(), head)?;
     let candidates = Candidates::read(root);
     let open = candidates.files.iter().filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
     let open: Vec<&str> = open.map(|candidate| candidate.path.as_str()).collect();
+    let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", quoted(asked)) };
     let mut out = String::new();
     if !open.is_empty() {
-        out.push_str(&format!("  proem trust    # not trusted yet: {}\n", listed(&open)));
+        out.push_str(&format!("  proem trust{elsewhere}    # not trusted yet: {}\n", listed(&open)));
     }
     if !outcome.written.is_empty() {
-        out.push_str("  proem assemble \"what does this project do?\" --explain\n");
+        out.push_str(&format!("  proem assemble \"what does this project do?\" --explain{elsewhere}\n"));
     }
     Ok(if out.is_empty() { out } else { format!("\nnext:\n{out}") })
 }

@@ -2,23 +2,30 @@
 //!
 //! Whatever git doesn't answer in time, in full or at all is `None` with a gap, never a zero.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use proem_agents::assemble::gathered::{Divergence, Gap, Git, Head, WorkTree};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
 use crate::{
-    Error, Extent,
+    Error, Extent, TrustedFile,
     gaps::{gap, gap_of},
     git::{
         GitProgram, Place, Repository, Session, StatusListing, Upstream, filters, parse_numstat, parse_status,
-        state::changes::{Lines, changes, diff_stat},
+        state::{
+            changes::{Lines, changes, diff_stat},
+            set_up::SetUp,
+        },
     },
     process::Deadline,
 };
 
 mod changes;
+mod set_up;
 
 /// Bounds on finding out a repository's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,19 +51,25 @@ pub struct State {
 
 /// Finds out the state of `repository`.
 ///
-/// The branches of a bare repository aren't compared with an upstream.
+/// The branches of a bare repository aren't compared with an upstream. Files of `set_up` that are not committed yet
+/// and have those bytes are no changes: Proem wrote them.
 ///
 /// # Errors
 ///
 /// Whatever kept git from saying what HEAD is. What is missing of the rest is a gap.
-pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<State, Error> {
+pub fn state(
+    git: &GitProgram,
+    repository: &Repository,
+    limits: &StateLimits,
+    set_up: &BTreeSet<TrustedFile>,
+) -> Result<State, Error> {
     let folder = repository.folder();
     let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
     let mut git_state = Git { head, commit, upstream: None, work_tree: None };
     let mut gaps = Vec::new();
-    if let Place::WorkTree(_) = repository.place {
+    if let Place::WorkTree(root) = &repository.place {
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
-        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &mut gaps);
+        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &SetUp::new(root, set_up), &mut gaps);
         git_state.upstream = upstream;
         git_state.work_tree = Some(work_tree);
     }
@@ -109,21 +122,27 @@ const DIFF: [&str; 10] = [
     "-O/dev/null",
 ];
 
-fn work_tree(session: &mut Session<'_>, paths: usize, gaps: &mut Vec<Gap>) -> (Option<Divergence>, WorkTree) {
+fn work_tree(
+    session: &mut Session<'_>,
+    paths: usize,
+    set_up: &SetUp<'_>,
+    gaps: &mut Vec<Gap>,
+) -> (Option<Divergence>, WorkTree) {
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     if let Err(error) = filters::overrides(session) {
         gaps.push(gap_of("upstream and uncommitted changes", &error));
         return (None, nothing);
     }
     let session = &*session;
-    let Some(status) = status(session, gaps) else {
-        let untracked = untracked(session, gaps);
+    let Some(mut status) = status(session, gaps) else {
+        let untracked = untracked(session, set_up, gaps);
         return (None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing });
     };
+    status.entries.retain(|entry| !set_up.added(entry));
     let upstream = upstream(status.upstream, gaps);
     let staged = numstat(session, Side::Staged, &status, gaps);
     let unstaged = numstat(session, Side::Unstaged, &status, gaps);
-    let untracked = untracked(session, gaps);
+    let untracked = untracked(session, set_up, gaps);
     let found = untracked.as_ref().map_or(&[][..], |untracked| &untracked.paths);
     let work_tree = WorkTree {
         staged: staged.as_ref().map(diff_stat),
@@ -218,7 +237,7 @@ impl Untracked {
     }
 }
 
-fn untracked(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<Untracked> {
+fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Option<Untracked> {
     match session.ask(&UNTRACKED, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
@@ -228,6 +247,7 @@ fn untracked(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<Untracked> {
                 let why = format!("there are more than {}; list what needs no attention in `.gitignore`", paths.len());
                 gaps.push(gap("untracked files", why));
             }
+            paths.retain(|path| !set_up.wrote(path));
             Some(Untracked { paths, extent: answer.extent })
         }
         Err(error) => {

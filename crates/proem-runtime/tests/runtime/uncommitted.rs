@@ -3,7 +3,8 @@
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, time::Duration};
 
 use proem_agents::assemble::gathered::{Change, DiffStat, Gathered, Status, WorkTree};
-use proem_runtime::gather;
+use proem_runtime::{TrustedFile, gather};
+use sha2::{Digest as _, Sha256};
 
 use crate::fixture::{Fixture, assert_text, git_of, said};
 
@@ -26,6 +27,35 @@ fn assert_changes(gathered: &Gathered, expected: &[Expected<'_>]) {
         assert_eq!((change.status, change.lines), (*status, *lines), "{path}");
     }
     assert_eq!(found.len(), expected.len());
+}
+
+#[test]
+fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
+    let fixture = Fixture::committed();
+    let mut options = fixture.options();
+    for path in ["proem.toml", ".proem/book/book.toml", ".proem/rules.md", "staged.toml"] {
+        fixture.write(path, "as written\n");
+        let hash = proem_text::hex::encode(Sha256::digest("as written\n"));
+        options.set_up.insert(TrustedFile { name: path.to_owned(), hash });
+    }
+    fixture.write("mine.toml", "as written\n");
+    fixture.git(&["add", "staged.toml"]);
+    let seen = || {
+        let gathered = gather(&fixture.repo, &options).unwrap();
+        let tree = work_tree(&gathered).clone();
+        let paths: Vec<String> =
+            changes(&gathered).iter().map(|change| proem_guard::show::terminal(&change.path).into_string()).collect();
+        (tree.staged.unwrap().files, tree.unstaged.unwrap().files, tree.untracked.unwrap(), paths.join(" "))
+    };
+    assert_eq!(seen(), (0, 0, 1, "mine.toml".to_owned()));
+    fixture.write(".proem/rules.md", "edited\n");
+    fixture.write("staged.toml", "edited\n");
+    assert_eq!(seen(), (1, 1, 2, ".proem/rules.md mine.toml staged.toml".to_owned()));
+    // What was committed and came back to what was written is a change of somebody's.
+    fixture.git(&["add", "."]);
+    fixture.commit("set up");
+    fixture.write("staged.toml", "as written\n");
+    assert_eq!(seen(), (0, 1, 0, "staged.toml".to_owned()));
 }
 
 #[test]

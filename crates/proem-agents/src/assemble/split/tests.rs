@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 const HEADED: &str = "# Release Engineer Agent
 
@@ -120,12 +121,12 @@ fn a_prompt_with_headings() {
             "rules: ### Versions (under How you work)",
             "rules: Breaking changes raise (under How you work)",
             "rules: ```toml # Rules (under How you work)",
-            "rest: ## Repository layout (under Repository layout)",
-            "rest: The service is (under Repository layout)",
-            "rest: ## Tools (under Tools)",
-            "rest: - `search(query)`: full (under Tools)",
-            "rest: ## Example output (under Example output)",
-            "rest: Released 2.0.0 with (under Example output)",
+            "project rules: ## Repository layout (under Repository layout)",
+            "project rules: The service is (under Repository layout)",
+            "project rules: ## Tools (under Tools)",
+            "project rules: - `search(query)`: full (under Tools)",
+            "project rules: ## Example output (under Example output)",
+            "project rules: Released 2.0.0 with (under Example output)",
         ]
     );
 }
@@ -138,11 +139,11 @@ fn plain_paragraphs() {
             "constitution: You are a (it says who the model is)",
             "rules: Answer in the (it says how to work)",
             "constitution: Under no circumstances (it forbids)",
-            "rest: The following tools (it describes tools or the place)",
-            "rest: For example: (under For example)",
-            "rest: Customer: where is (under For example)",
-            "rest: Wheels are shipped (no sign)",
-            "rest: The customer wrote: (it has a placeholder)",
+            "project rules: The following tools (it describes tools or the place)",
+            "project rules: For example: (under For example)",
+            "project rules: Customer: where is (under For example)",
+            "project rules: Wheels are shipped (no sign)",
+            "project rules: The customer wrote: (it has a placeholder)",
         ]
     );
 }
@@ -157,11 +158,11 @@ fn a_prompt_with_tags() {
             "constitution: <prohibitions> Nothing is (under prohibitions)",
             "rules: <review_guidelines> Look at (under review_guidelines)",
             "rules: Name the table (under review_guidelines)",
-            "rest: <database name=\"ledger\"> PostgreSQL (no sign)",
+            "project rules: <database name=\"ledger\"> PostgreSQL (no sign)",
             "rules: <notes> (announces)",
             "rules: You must answer (it says how to work)",
             "rules: </notes> (closes)",
-            "rest: <examples> <example> ALTER (under example)",
+            "project rules: <examples> <example> ALTER (under example)",
         ]
     );
 }
@@ -198,8 +199,8 @@ fn where_titles_point() {
         ("Safety rules", Some(Part::Constitution)),
         ("OUTPUT FORMAT", Some(Part::Rules)),
         ("tool_usage_rules", Some(Part::Rules)),
-        ("Tools", Some(Part::Rest)),
-        ("Examples of good rules", Some(Part::Rest)),
+        ("Tools", Some(Part::Project)),
+        ("Examples of good rules", Some(Part::Project)),
         ("Versions", None),
     ] {
         assert_eq!(known(name), expected, "{name}");
@@ -227,9 +228,25 @@ fn nothing_is_lost() {
             rest = after;
         }
         assert!(rest.trim().is_empty(), "{text:?}");
-        let written: String = [Part::Constitution, Part::Rules, Part::Rest].map(|part| text_of(&pieces, part)).concat();
+        let written: String = Part::ALL.map(|part| text_of(&pieces, part)).concat();
         let count = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         assert_eq!(count(&written), count(text), "{text:?}");
+    }
+}
+
+proptest! {
+    /// Whatever lines a prompt has, each stands in one of the parts, as it was.
+    #[test]
+    fn no_line_is_lost(text in "(#{0,3} ?[A-Za-z<>/{}`*:-]{0,12}( [a-z]{1,8}){0,6}\r?\n{1,2}|```\n|\n|</?[a-z]{1,5}>\n){0,40}") {
+        let pieces = split(&text);
+        let written = Part::ALL.map(|part| text_of(&pieces, part)).concat();
+        let lines = |text: &str| {
+            let mut lines: Vec<String> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        prop_assert_eq!(lines(&written), lines(&text));
     }
 }
 

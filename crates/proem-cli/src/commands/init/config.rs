@@ -1,4 +1,5 @@
-//! The text of a new `proem.toml`: every key with its meaning and default, from the types.
+//! The text of a new `proem.toml`: what people set first, or every key with its meaning and default, from the
+//! types.
 //!
 //! Defaults are commented out. Written as values they would override the user's own
 //! configuration in this project, and stay when a later version has better ones.
@@ -14,6 +15,28 @@ use crate::failure::Failure;
 
 /// Values by the full name of their key.
 pub(super) type Values = BTreeMap<&'static str, String>;
+
+/// The most lines of a new file: who opens it reads it.
+#[cfg(test)]
+const MOST_LINES: usize = 30;
+
+const SHORT_INTRODUCTION: &str = "\
+# What Proem does in this project; `proem init --print` prints every key with its meaning. A key that
+# is commented out has the value of your own configuration, or else the default.
+#
+# Whoever changes this file changes what your models are told: run `proem trust` after a change.
+";
+
+/// What people set first: the key, a value where it has no default, and what it is for.
+const COMMON: [(&str, &str, &str); 7] = [
+    ("model", "\"small\"", "a role or model, instead of what a prompt names"),
+    ("assemble.max_context_tokens", "4000", "trusted and untrusted together"),
+    ("assemble.max_skills", "3", "named in a prompt"),
+    ("assemble.max_tools", "10", "named in a prompt"),
+    ("assemble.tools", "[]", "named in every prompt"),
+    ("budget.project.day", "0.50", "dollars; nothing is sent beyond it"),
+    ("budget.project.month", "8.00", "dollars"),
+];
 
 const INTRODUCTION: &str = "\
 # What Proem does in this project. Keys that are commented out have the value of your own
@@ -96,12 +119,28 @@ const FORMS: [(&str, &str); 66] = [
 /// A name for each table whose entries are named by the user, to show its form.
 const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
 
-/// The file, with `values` set.
-pub(super) fn text(values: &Values) -> Result<String, Failure> {
+/// The file that is written, with `values` set and what people set first.
+pub(super) fn text(values: &Values) -> String {
+    let table = |name: &'static str| name.rsplit_once('.').unwrap_or(("", name));
+    let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, value, meaning) in COMMON.into_iter().filter(|(name, ..)| !values.contains_key(name)) {
+        let (table, key) = table(name);
+        let set = format!("#{key} = {value}");
+        tables.entry(table).or_default().push(format!("{set:28} # {meaning}\n"));
+    }
+    for (name, value) in values {
+        let (table, key) = table(name);
+        tables.entry(table).or_default().push(format!("{key} = {value}\n"));
+    }
+    format!("{SHORT_INTRODUCTION}\n{}", laid_out(tables))
+}
+
+/// Every key, for who looks for one.
+pub(super) fn every_key() -> Result<String, Failure> {
     let root = schema_for!(Config).to_value();
     let defaults = toml::Table::try_from(Settings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
     let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
-    let mut writer = Writer { root: &root, values, out: INTRODUCTION.to_owned() };
+    let mut writer = Writer { root: &root, out: INTRODUCTION.to_owned() };
     writer.table("", &root, Some(&defaults));
     Ok(writer.out)
 }
@@ -113,6 +152,11 @@ pub(super) fn lines(values: &Values) -> String {
         let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
         tables.entry(table).or_default().push(format!("{key} = {value}\n"));
     }
+    laid_out(tables)
+}
+
+/// The lines of tables below their headings, those of no table first.
+fn laid_out(tables: BTreeMap<&str, Vec<String>>) -> String {
     let tables = tables.into_iter().map(|(table, keys)| {
         let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
         format!("{header}{}", keys.concat())
@@ -122,7 +166,6 @@ pub(super) fn lines(values: &Values) -> String {
 
 struct Writer<'w> {
     root: &'w Json,
-    values: &'w Values,
     out: String,
 }
 
@@ -211,10 +254,6 @@ impl<'w> Writer<'w> {
     }
 
     fn key(&mut self, full: &str, key: &str, default: Option<&toml::Value>) {
-        if let Some(value) = self.values.get(full) {
-            self.out.push_str(&format!("{key} = {value}\n"));
-            return;
-        }
         let form = FORMS.iter().find(|(name, _)| *name == full).map(|(_, form)| (*form).to_owned());
         let value = default.map(ToString::to_string).or(form).unwrap_or_else(|| "[]".to_owned());
         self.out.push_str(&format!("#{key} = {value}\n"));
@@ -254,8 +293,32 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_says_the_defaults() {
-        let text = text(&Values::new()).unwrap();
+    fn a_new_file_is_short_and_changes_nothing() {
+        let paths = [
+            ("baseline", "\".proem/prompts/monolithic.md\""),
+            ("assemble.paths.constitution", "\".proem/prompts/constitution.md\""),
+            ("assemble.paths.rules", "\".proem/prompts/rules.md\""),
+        ];
+        for values in [Values::new(), paths.map(|(name, value)| (name, value.to_owned())).into()] {
+            let text = text(&values);
+            assert!(text.lines().count() <= MOST_LINES, "{text}");
+            Config::parse("proem.toml", &uncommented(&text)).unwrap();
+            assert_eq!(
+                Config::parse("proem.toml", &text).unwrap(),
+                Config::parse("proem.toml", &lines(&values)).unwrap()
+            );
+        }
+        let defaults = toml::Table::try_from(Settings::default()).unwrap();
+        for (name, value, _) in COMMON {
+            if let Some(default) = name.strip_prefix("assemble.").and_then(|key| defaults.get(key)) {
+                assert_eq!(value, default.to_string(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_says_its_default() {
+        let text = every_key().unwrap();
         assert_eq!(Config::parse("proem.toml", &text).unwrap(), Config::default());
         let all: toml::Table = uncommented(&text).parse().unwrap();
         Config::parse("proem.toml", &uncommented(&text)).unwrap();
@@ -269,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_key_is_forgotten() {
-        let text = uncommented(&text(&Values::new()).unwrap());
+        let text = uncommented(&every_key().unwrap());
         let schema = schema_for!(Config).to_value();
         let mut tables: Vec<&Json> = schema["$defs"].as_object().unwrap().values().collect();
         tables.push(&schema);
@@ -287,7 +350,7 @@ mod tests {
     fn values_stand_where_they_belong() {
         let values =
             Values::from([("baseline", "\"b.md\"".to_owned()), ("assemble.paths.rules", "\"r.md\"".to_owned())]);
-        for text in [text(&values).unwrap(), lines(&values)] {
+        for text in [text(&values), lines(&values)] {
             let config = Config::parse("proem.toml", &text).unwrap();
             assert_eq!(
                 (config.baseline.as_deref(), config.assemble.paths.rules.as_deref()),

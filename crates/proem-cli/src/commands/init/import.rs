@@ -13,12 +13,11 @@ use super::config::Values;
 use crate::failure::Failure;
 use crate::ui::{BOLD, grouped, styled};
 
-/// Where all of it goes.
-pub(super) const FOLDER: &str = ".proem/prompts/";
 const CONSTITUTION: &str = ".proem/prompts/constitution.md";
 const RULES: &str = ".proem/prompts/rules.md";
-const REST: &str = ".proem/prompts/rest.md";
-const BASELINE: &str = ".proem/prompts/monolithic.md";
+const PROJECT: &str = ".proem/rules.md";
+/// The prompt as it was.
+pub(super) const BASELINE: &str = ".proem/prompts/monolithic.md";
 
 /// What becomes of an existing prompt.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
         }
         planned.push(Planned::trusted(
             CONSTITUTION,
-            constitution,
+            constitution.clone(),
             "who the model is and what it never does; stands in for the book's",
         ));
         values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
@@ -60,13 +59,14 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
         planned.push(Planned::trusted(RULES, rules, "how to work; stands in for the book's common rules"));
         values.insert("assemble.paths.rules", format!("\"{RULES}\""));
     }
-    let rest = text_of(&pieces, Part::Rest);
-    if !rest.is_empty() {
-        account.push_str(&format!(
-            "The rest is not put into prompts. Facts about the repository belong in AGENTS.md, lists of tools under\n\
-             `tools` in proem.toml, what belongs to one task into the task; what then remains of {REST} can go.\n"
+    account.push_str(&difference(&text, &pieces, &constitution));
+    let project = text_of(&pieces, Part::Project);
+    if !project.is_empty() {
+        planned.push(Planned::trusted(
+            PROJECT,
+            project,
+            "context, tools, examples and what else it says of the project",
         ));
-        planned.push(Planned::plain(REST, rest, "context, tools, examples; not put into prompts"));
     }
     planned.push(Planned::plain(BASELINE, text, "the prompt as it was; savings are measured against it"));
     Ok(Import { planned, values, account })
@@ -94,15 +94,38 @@ fn read(file: &Path) -> Result<String, Failure> {
 
 /// Where each paragraph went and why.
 fn table(pieces: &[Piece<'_>]) -> String {
-    let mut out = format!("{}\n", styled(BOLD, "part          tokens  first words                       why"));
+    let mut out = format!("{}\n", styled(BOLD, "part           tokens  first words                       why"));
     for piece in pieces {
         out.push_str(&row(piece));
     }
-    for part in [Part::Constitution, Part::Rules, Part::Rest] {
+    for part in Part::ALL {
         let tokens = OpenAi::O200k.count(&text_of(pieces, part));
-        out.push_str(&format!("{:12} {:>7}  in all\n", part.as_str(), grouped(tokens)));
+        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), grouped(tokens)));
     }
     out.push('\n');
+    out
+}
+
+/// How many tokens the parts have beside the prompt that they were, and why that is another number.
+fn difference(before: &str, pieces: &[Piece<'_>], constitution: &str) -> String {
+    let count = |text: &str| OpenAi::O200k.count(text);
+    let own: usize = Part::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
+    let added = count(constitution).saturating_sub(count(&text_of(pieces, Part::Constitution)));
+    let before = count(before);
+    let (sign, seams) =
+        if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };
+    let after = own.saturating_add(added);
+    let mut out = format!("{} tokens (o200k) before, {} in the parts\n", grouped(before), grouped(after));
+    if added > 0 {
+        out.push_str(&format!("  +{}  what a constitution has to say and this one didn't\n", grouped(added)));
+    }
+    if seams > 0 {
+        out.push_str(&format!(
+            "  {sign}{}  blank lines, and words that a cut between parts counts anew\n",
+            grouped(seams)
+        ));
+    }
+    out.push_str("What `proem assemble` adds to them, section by section, is in its --explain.\n\n");
     out
 }
 
@@ -122,5 +145,5 @@ fn row(piece: &Piece<'_>) -> String {
         Reason::NoSign => "nothing tells".into(),
     };
     let tokens = OpenAi::O200k.count(piece.text);
-    format!("{:12} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))
+    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))
 }
