@@ -9,6 +9,7 @@
 //! outside text.
 
 mod body;
+mod compared;
 mod delimiter;
 pub(crate) mod found;
 mod line;
@@ -18,6 +19,7 @@ mod reader;
 pub(crate) mod scan;
 
 pub use self::{
+    compared::without_ids,
     delimiter::{Key, Tag},
     mode::Mode,
 };

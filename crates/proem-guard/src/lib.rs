@@ -29,7 +29,7 @@ pub mod verdict;
 pub mod view;
 
 pub use check::{Canary, Checked, check};
-pub use contain::{Contained, Key, Neutralised, Part, SourceRange, Tag, contain};
+pub use contain::{Contained, Key, Neutralised, Part, SourceRange, Tag, contain, without_ids};
 pub use cut::{Cut, cut};
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};

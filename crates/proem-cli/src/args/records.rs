@@ -184,7 +184,7 @@ pub(crate) enum FailuresCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// List runs, the newest first
+    /// List the runs that asked a model or changed something, the newest first
     #[command(after_help = "Example:\n  proem runs list --since 7d --prompt reviews/triage")]
     List {
         /// From when on: a day such as 2026-11-01, or 7d
@@ -196,6 +196,9 @@ pub(crate) enum RunsCommand {
         /// Only those that ended like this
         #[arg(long, value_enum, value_name = "OUTCOME")]
         outcome: Option<OutcomeArg>,
+        /// List every run, also prompts that were only assembled
+        #[arg(long)]
+        any: bool,
         /// The most that are listed
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
@@ -205,7 +208,7 @@ pub(crate) enum RunsCommand {
     /// Show what was sent, section by section, what came back, and what it cost
     #[command(after_help = "Example:\n  proem runs show last --body > body.json")]
     Show {
-        /// The run: the beginning of its id, `last`, or `last~1`
+        /// The run: the beginning of its id, or `last`, `last~1` as `proem runs list` counts
         #[arg(default_value = "last")]
         run: String,
         /// Print the exact bytes of the body that was sent
@@ -257,7 +260,7 @@ pub(crate) enum RunsCommand {
     /// Say what you think of a run
     #[command(after_help = "Example:\n  proem runs feedback last bad --note \"missed the deadlock\"")]
     Feedback {
-        /// The run
+        /// The run; here `last` is the newest of any kind, as `proem runs list --any` counts
         run: String,
         /// What you think of it
         #[arg(value_enum)]

@@ -12,11 +12,11 @@ use std::process::ExitCode;
 
 use proem_engine::versions::Versions;
 use proem_store::Store;
-use proem_store::query::{RunDetail, RunsWanted};
+use proem_store::query::{Listed, RunDetail};
 use proem_store::record::RunId;
 use serde::Deserialize as _;
 
-use crate::args::records::{RecordsPlace, RunsCommand};
+use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{Project, Reading};
@@ -35,9 +35,15 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
     let places = Places::find()?;
     let mut project = Project::open(&place.root, &places, Reading::Trusted)?;
     match command {
-        RunsCommand::List { since, prompt, outcome, limit, place } => {
-            let wanted =
-                list::Wanted { since: since.as_deref(), prompt: prompt.as_deref(), outcome: *outcome, limit: *limit };
+        RunsCommand::List { since, prompt, outcome, any, limit, place } => {
+            let any = *any || *outcome == Some(OutcomeArg::Assembled);
+            let wanted = list::Wanted {
+                since: since.as_deref(),
+                prompt: prompt.as_deref(),
+                outcome: *outcome,
+                listed: if any { Listed::Any } else { Listed::Acted },
+                limit: *limit,
+            };
             records::blocking(list::run(&places, &project, &wanted, place))
         }
         RunsCommand::Show { run, body, call, full, place } => {
@@ -67,31 +73,14 @@ fn versions(run: &RunDetail) -> Option<Versions> {
     }
 }
 
-/// The run whose id begins like that. `last` is the newest of this project, or of all that are meant.
-async fn found(store: &Store, project: &Project, (id, place): (&str, &RecordsPlace)) -> Result<RunId, Failure> {
-    match back(id).filter(|_| place.all) {
-        Some(back) => newest(store, id, back).await,
-        None => Ok(store.find(&records::owner(project), id).await?),
-    }
-}
-
-/// How far back `last` or `last~N` goes.
-fn back(id: &str) -> Option<u32> {
-    match id.strip_prefix("last")? {
-        "" => Some(0),
-        rest => rest.strip_prefix('~')?.parse().ok(),
-    }
-}
-
-/// The newest run of all projects, or the one so many before it.
-async fn newest(store: &Store, id: &str, back: u32) -> Result<RunId, Failure> {
-    let wanted = RunsWanted { limit: Some(back.saturating_add(1)), ..RunsWanted::default() };
-    let place = usize::try_from(back).unwrap_or(usize::MAX);
-    let row = store.runs(&wanted).await?.into_iter().nth(place);
-    row.map(|row| row.id).ok_or_else(|| {
-        Failure::usage(match back {
-            0 => "no run is recorded".to_owned(),
-            _ => format!("there is no `{id}`: fewer runs are recorded; `proem runs list --all` names them"),
-        })
-    })
+/// The run whose id begins like that. `last` is the newest of this project, or of all that are meant, among those
+/// that are `listed`.
+async fn found(
+    store: &Store,
+    project: &Project,
+    (id, place): (&str, &RecordsPlace),
+    listed: Listed,
+) -> Result<RunId, Failure> {
+    let owner = records::owner(project);
+    Ok(store.find((!place.all).then_some(&owner), listed, id).await?)
 }

@@ -106,9 +106,14 @@ fn group(group: &Group) -> String {
     ];
     // As many as the terminal has room for.
     let across = ui::width().saturating_sub(1).div_euclid(CELL).clamp(1, ACROSS);
-    for row in figures.chunks(across) {
+    for row in figures.chunks(across).filter(|row| row.iter().any(|(_, _, n)| *n > 0)) {
         let mut line = String::from(" ");
         for (name, figure, n) in row {
+            // What was never counted leaves its place empty, so that the others stand where they always do.
+            if *n == 0 {
+                line.push_str(&" ".repeat(CELL));
+                continue;
+            }
             let n = format!("n={}", ui::short(*n));
             let gap = " ".repeat(CELL.saturating_sub(NAME + 10 + 2 + n.len()));
             line.push_str(&format!(" {name:NAME$}{figure:>10} {}{gap}", styled(DIM, &n)));

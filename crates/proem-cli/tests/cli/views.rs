@@ -157,6 +157,34 @@ fn runs_are_listed() {
 }
 
 #[test]
+fn prompts_that_nobody_was_asked_with_are_listed_where_that_is_said() {
+    let server = start(vec![low()]);
+    let fixture = fixture(&server, "");
+    fixture.proem(&["assemble", "explain the parser"]).answer();
+    let none = fixture.proem(&["runs", "list"]);
+    assert_eq!((none.code(), none.stdout()), (0, ""));
+    assert!(none.stderr().contains("`--any` lists them"), "{}", none.stderr());
+    let missing = fixture.proem(&["runs", "show", "last"]);
+    assert!(missing.stderr().contains("`proem runs list --any` lists what else is recorded"), "{}", missing.stderr());
+    triage(&fixture, "reviews/strict", "It crashes").answer();
+    fixture.proem(&["assemble", "explain the lexer"]).answer();
+    let prompts = |args: &[&str]| -> Vec<String> {
+        let list = fixture.proem(&[&["runs", "list", "--json"], args].concat()).json();
+        list.as_array().unwrap().iter().map(|run| run["prompt"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(prompts(&[]), ["reviews/strict"]);
+    assert_eq!(prompts(&["--any"]), ["assemble/task", "reviews/strict", "assemble/task"]);
+    assert_eq!(prompts(&["--outcome", "assembled"]), ["assemble/task", "assemble/task"]);
+    let last = fixture.proem(&["runs", "show", "last", "--json"]).json();
+    assert_eq!(last["run"]["prompt"].as_str(), Some("reviews/strict"), "as the list counts");
+    let all = fixture.proem(&["runs", "show", "last", "--all", "--json"]).json();
+    assert_eq!(all["run"]["id"], last["run"]["id"]);
+    // What somebody thinks of a prompt may be about the one that was just assembled.
+    let judged = fixture.proem(&["runs", "feedback", "last", "bad", "--json"]).json();
+    assert_ne!(judged["run"], last["run"]["id"]);
+}
+
+#[test]
 fn a_run_is_shown() {
     let server = start(replies());
     let fixture = recorded(&server);

@@ -77,6 +77,26 @@ pub struct RunRow {
     pub numbers: Numbers,
 }
 
+/// Which runs count in a list, and behind `last`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Listed {
+    /// All that are recorded.
+    #[default]
+    Any,
+    /// Those that asked a model or changed something; a prompt that was only assembled did neither.
+    Acted,
+}
+
+impl Listed {
+    /// The condition of the query, which an index decides. A run that has not ended has no outcome.
+    const fn condition(self) -> &'static str {
+        match self {
+            Self::Any => "",
+            Self::Acted => " AND outcome IS NOT 'assembled'",
+        }
+    }
+}
+
 /// Which runs are listed, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunsWanted {
@@ -88,6 +108,8 @@ pub struct RunsWanted {
     pub prompt: Option<String>,
     /// Only those that ended like this.
     pub outcome: Option<RunOutcome>,
+    /// Whether those count that asked nobody.
+    pub listed: Listed,
     /// The most.
     pub limit: Option<u32>,
 }
@@ -103,14 +125,15 @@ impl Store {
         list(&mut reader, wanted, &|epoch| self.lives(epoch)).await.map_err(|fault| self.failed(fault))
     }
 
-    /// The run whose id begins like that; `last` is the newest of `project`, `last~1` the one before.
+    /// The run whose id begins like that; `last` is the newest of `project` (of all projects with `None`) among
+    /// those that are `listed`, `last~1` the one before, as a list of them counts.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if none or several do; it names those.
-    pub async fn find(&self, project: &Project, id: &str) -> Result<RunId, Error> {
+    pub async fn find(&self, project: Option<&Project>, listed: Listed, id: &str) -> Result<RunId, Error> {
         let mut reader = self.sqlite.reader().await?;
-        find(&mut reader, project, id).await.map_err(|fault| self.failed(fault))
+        find(&mut reader, (project, listed), id).await.map_err(|fault| self.failed(fault))
     }
 
     /// The run before `id` with the same prompt and project that called a model, if there is one.
@@ -138,6 +161,7 @@ pub(crate) fn listing(wanted: &RunsWanted) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT ");
     query.push(COLUMNS);
     query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.seq IN (SELECT seq FROM runs");
+    // Most runs count as listed: the newest rows are found soonest in the table's own order.
     let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
     match &wanted.project {
         Some(project) => query.push(" INDEXED BY runs_by_project WHERE project = ").push_bind(project.0.clone()),
@@ -157,6 +181,7 @@ pub(crate) fn listing(wanted: &RunsWanted) -> QueryBuilder<Sqlite> {
     if let Some(outcome) = wanted.outcome {
         query.push(" AND outcome = ").push_bind(outcome.as_str());
     }
+    query.push(wanted.listed.condition());
     query.push(" ORDER BY seq DESC");
     if let Some(limit) = wanted.limit {
         query.push(" LIMIT ").push_bind(i64::from(limit));
@@ -206,9 +231,14 @@ fn state(row: &SqliteRow, alive: Alive<'_>) -> Result<RunState, Fault> {
     }
 }
 
-pub(crate) async fn find(reader: &mut SqliteConnection, project: &Project, id: &str) -> Result<RunId, Fault> {
+pub(crate) async fn find(
+    reader: &mut SqliteConnection,
+    (project, listed): (Option<&Project>, Listed),
+    id: &str,
+) -> Result<RunId, Fault> {
     if let Some(back) = last(id) {
-        return newest(reader, project, id, back).await;
+        let wanted = RunsWanted { project: project.cloned(), listed, ..RunsWanted::default() };
+        return newest(reader, &wanted, (id, back)).await;
     }
     let shown = || proem_guard::show::terminal_str(id).into_string();
     let beginning = id.to_ascii_lowercase();
@@ -245,18 +275,26 @@ fn last(id: &str) -> Option<u32> {
     }
 }
 
-async fn newest(reader: &mut SqliteConnection, project: &Project, id: &str, back: u32) -> Result<RunId, Fault> {
-    let found: Option<String> =
-        sqlx::query_scalar("SELECT id FROM runs WHERE project = ? ORDER BY seq DESC LIMIT 1 OFFSET ?")
-            .bind(&project.0)
-            .bind(i64::from(back))
-            .fetch_optional(reader)
-            .await?;
-    let problem = || match back {
-        0 => "no run of this project is recorded".to_owned(),
-        _ => format!("there is no `{id}`: this project has fewer runs; `proem runs list` names them"),
+async fn newest(reader: &mut SqliteConnection, wanted: &RunsWanted, (id, back): (&str, u32)) -> Result<RunId, Fault> {
+    let mut query = QueryBuilder::new("SELECT id FROM runs");
+    match &wanted.project {
+        Some(project) => query.push(" INDEXED BY runs_by_project WHERE project = ").push_bind(project.0.clone()),
+        None => query.push(" WHERE 1"),
     };
-    found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
+    query.push(wanted.listed.condition());
+    query.push(" ORDER BY seq DESC LIMIT 1 OFFSET ").push_bind(i64::from(back));
+    let found: Option<String> = query.build_query_scalar().fetch_optional(&mut *reader).await?;
+    if let Some(id) = found {
+        return Ok(RunId(id));
+    }
+    let whose = if wanted.project.is_some() { " of this project" } else { "" };
+    Err(Fault::Missing(match (back, wanted.listed) {
+        (0, Listed::Any) => format!("no run{whose} is recorded"),
+        (0, Listed::Acted) => {
+            format!("no run{whose} asked a model; `proem runs list --any` lists what else is recorded")
+        }
+        _ => format!("there is no `{id}`: fewer runs{whose} are listed; `proem runs list` lists them"),
+    }))
 }
 
 pub(crate) async fn before(reader: &mut SqliteConnection, id: &RunId) -> Result<Option<RunId>, Fault> {

@@ -5,7 +5,9 @@ use proem_engine::run::Time;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 
 use super::values::Fault;
-use super::{CostsWanted, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics};
+use super::{
+    CostsWanted, Listed, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics,
+};
 use crate::record::{CallState, Project, RunId, RunOutcome};
 
 const SCHEMA: &str = concat!(
@@ -84,6 +86,9 @@ async fn lists_are_narrowed_and_the_newest_come_first() {
         (RunsWanted { prompt: Some("other".to_owned()), ..all.clone() }, ""),
         (RunsWanted { outcome: Some(RunOutcome::FellBack), ..all.clone() }, "4"),
         (RunsWanted { outcome: Some(RunOutcome::Assembled), ..all.clone() }, ""),
+        (RunsWanted { outcome: Some(RunOutcome::Assembled), ..RunsWanted::default() }, "6"),
+        (RunsWanted { listed: Listed::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
+        (RunsWanted { listed: Listed::Acted, limit: Some(2), ..all.clone() }, "5 4"),
     ] {
         let found = runs::list(&mut memory, &wanted, &|_| true).await.unwrap();
         let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
@@ -115,7 +120,7 @@ async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
         ("last~4", "0000000000000001"),
         ("0000000100000003", "0000000100000003"),
         ("00000002", "0000000200000006"),
-        ("last~5", "there is no `last~5`: this project has fewer runs; `proem runs list` names them"),
+        ("last~5", "there is no `last~5`: fewer runs of this project are listed; `proem runs list` lists them"),
         ("last~x", "`last~x` is no run; write the beginning of an id, `last`, or `last~1`"),
         ("", "`` is no run; write the beginning of an id, `last`, or `last~1`"),
         ("%", "`%` is no run; write the beginning of an id, `last`, or `last~1`"),
@@ -128,7 +133,34 @@ async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
              `0000000100000004`, `0000000100000005` and others; write more digits",
         ),
     ] {
-        let found = match runs::find(&mut memory, &project(), id).await {
+        let found = match runs::find(&mut memory, (Some(&project()), Listed::Any), id).await {
+            Ok(id) => id.0,
+            Err(Fault::Missing(why)) => why,
+            Err(other) => format!("{other:?}"),
+        };
+        assert_eq!(found, expected, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn how_long_ago_counts_as_the_list_does() {
+    let mut memory = memory(ROWS).await;
+    let (own, other) = (project(), Project("/nobody".to_owned()));
+    for (project, listed, id, expected) in [
+        (None, Listed::Any, "last", "0000000200000006"),
+        (None, Listed::Acted, "last", "0000000100000005"),
+        (None, Listed::Acted, "last~1", "0000000100000004"),
+        (Some(&own), Listed::Acted, "last", "0000000100000005"),
+        (Some(&other), Listed::Any, "last", "no run of this project is recorded"),
+        (
+            Some(&other),
+            Listed::Acted,
+            "last",
+            "no run of this project asked a model; `proem runs list --any` lists what else is recorded",
+        ),
+        (None, Listed::Acted, "last~9", "there is no `last~9`: fewer runs are listed; `proem runs list` lists them"),
+    ] {
+        let found = match runs::find(&mut memory, (project, listed), id).await {
             Ok(id) => id.0,
             Err(Fault::Missing(why)) => why,
             Err(other) => format!("{other:?}"),
@@ -363,6 +395,8 @@ async fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { outcome: Some(RunOutcome::FellBack), ..seventh.clone() }, 0),
         (RunsWanted { outcome: Some(RunOutcome::Failed), project: None, ..seventh.clone() }, 20),
         (RunsWanted { project: None, ..seventh.clone() }, 20),
+        (RunsWanted { listed: Listed::Acted, ..seventh.clone() }, 20),
+        (RunsWanted { listed: Listed::Acted, project: None, ..seventh.clone() }, 20),
     ] {
         let plan = plan(&mut memory, runs::listing(&wanted).sql().as_str()).await;
         let inner = plan

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::load::{approved, store};
 use super::show::{capped, facts, text};
 use super::{about, counted, found_in, open, plain};
-use crate::commands::trust::review::difference;
+use crate::commands::trust::review::{Inside, difference};
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::Failure;
 use crate::trust::{TrustStore, Vouched};
@@ -92,7 +92,7 @@ fn review(of: &str, entry: &Capability, found: &[Finding], (store, vouched): (&T
     match before {
         Some(before) => {
             out.push_str("  changed since you approved it:\n");
-            let rows = difference(&readable(&before), &readable(&plain(entry.written())));
+            let rows = difference(&readable(&before), &readable(&plain(entry.written())), Inside::Plain);
             out.push_str(&capped(&rows, MAX_ROWS, entry));
         }
         None if vouched.knows(name) => {

@@ -18,7 +18,7 @@ use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_risk::level::Thresholds;
-use proem_store::query::{JudgedRow, RunsWanted};
+use proem_store::query::{JudgedRow, Listed, RunsWanted};
 use proem_store::record::{NewFeedback, RunId};
 use proem_store::{Access, Store};
 use proem_text::json;
@@ -152,7 +152,7 @@ async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Fail
         let missing = || Failure::finding("there is no such assessment in the records; `proem risk` records one");
         return Ok(assessments.nth(back).ok_or_else(missing)?.id);
     }
-    let run = store.find(&records::owner(project), id).await?;
+    let run = store.find(Some(&records::owner(project)), Listed::Any, id).await?;
     let row = store.run(&run).await?.row;
     if row.kind != KIND {
         let shown = show::terminal_str(id);

@@ -22,7 +22,7 @@ use self::draw::Row;
 use self::named::Named;
 use self::seen::Call;
 use self::texts::Texts;
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{Failure, Listed, Places, Project, RecordsPlace};
 use crate::records;
 use crate::ui;
 
@@ -45,7 +45,7 @@ pub(super) async fn run(
     let (first, second) = (Named::parse(first)?, second.map(Named::parse).transpose()?);
     let store = records::look(places, project).await?;
     let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
-        Ok(store.run(&super::found(&store, project, (named.run, place)).await?).await?)
+        Ok(store.run(&super::found(&store, project, (named.run, place), Listed::Acted).await?).await?)
     };
     let former = detail(&first).await?;
     let latter = match &second {

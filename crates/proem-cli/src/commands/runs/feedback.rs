@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use proem_store::Access;
 use proem_store::record::{NewFeedback, RunId};
 
-use super::{Failure, Places, Project, RecordsPlace, found};
+use super::{Failure, Listed, Places, Project, RecordsPlace, found};
 use crate::args::records::VerdictArg;
 use crate::{records, ui, when};
 
@@ -34,7 +34,7 @@ async fn write(
     (run, place): (&str, &RecordsPlace),
     (verdict, note): (VerdictArg, &str),
 ) -> Result<(RunId, &'static str), Failure> {
-    let run = found(store, project, (run, place)).await?;
+    let run = found(store, project, (run, place), Listed::Any).await?;
     let verdict = match verdict {
         VerdictArg::Good => "good",
         VerdictArg::Bad => "bad",

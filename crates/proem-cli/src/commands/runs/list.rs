@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
-use proem_store::query::{RunRow, RunState, RunsWanted};
+use proem_store::Store;
+use proem_store::query::{Listed, RunRow, RunState, RunsWanted};
 use proem_store::record::RunOutcome;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -19,6 +20,7 @@ pub(super) struct Wanted<'w> {
     pub(super) since: Option<&'w str>,
     pub(super) prompt: Option<&'w str>,
     pub(super) outcome: Option<OutcomeArg>,
+    pub(super) listed: Listed,
     pub(super) limit: u32,
 }
 
@@ -34,6 +36,7 @@ pub(super) async fn run(
         since: wanted.since.map(|since| when::since(since, when::now(), &zone)).transpose()?,
         prompt: wanted.prompt.map(str::to_owned),
         outcome: wanted.outcome.map(outcome),
+        listed: wanted.listed,
         limit: Some(wanted.limit),
     };
     let store = records::look(places, project).await?;
@@ -43,15 +46,29 @@ pub(super) async fn run(
         ui::data(&format!("{}\n", json::pretty(&Json::Array(rows))))?;
     } else if rows.is_empty() {
         ui::aside(&empty(&wanted));
-        if wanted.project.is_some() && !store.runs(&RunsWanted { project: None, ..wanted }).await?.is_empty() {
-            ui::note(
-                "there are such runs of other projects; `--all` lists them, and a folder that was moved is another",
-            );
+        if let Some(elsewhere) = elsewhere(&store, wanted).await? {
+            ui::note(elsewhere);
         }
     } else {
         ui::listing(&table(&rows, &zone, place.all))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where runs are that a list without a line leaves out.
+async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static str>, Failure> {
+    let one = RunsWanted { limit: Some(1), ..wanted };
+    let any = RunsWanted { listed: Listed::Any, ..one.clone() };
+    if one.listed == Listed::Acted && !store.runs(&any).await?.is_empty() {
+        return Ok(Some("there are such runs that asked no model, such as assembled prompts; `--any` lists them"));
+    }
+    let all = RunsWanted { project: None, ..one.clone() };
+    if one.project.is_some() && !store.runs(&all).await?.is_empty() {
+        return Ok(Some(
+            "there are such runs of other projects; `--all` lists them, and a folder that was moved is another",
+        ));
+    }
+    Ok(None)
 }
 
 const fn outcome(outcome: OutcomeArg) -> RunOutcome {
@@ -69,7 +86,10 @@ fn empty(wanted: &RunsWanted) -> String {
         return "no recorded run is like that; `proem runs list` lists all of this project\n".to_owned();
     }
     let whose = if wanted.project.is_some() { " of this project" } else { "" };
-    format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n")
+    match wanted.listed {
+        Listed::Acted => format!("no run{whose} asked a model; `proem run` records what it does\n"),
+        Listed::Any => format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n"),
+    }
 }
 
 fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {

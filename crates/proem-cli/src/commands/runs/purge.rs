@@ -11,7 +11,7 @@ use proem_store::query::{RunRow, RunState, RunsWanted};
 use proem_store::record::RunId;
 use proem_store::{Access, Purge, Store};
 
-use super::{Failure, Places, Project, RecordsPlace, found};
+use super::{Failure, Listed, Places, Project, RecordsPlace, found};
 use crate::commands::trust::{ask, on_terminal};
 use crate::{records, ui, when};
 
@@ -97,7 +97,7 @@ impl Wanted<'_> {
             // A run that is named may be another project's.
             purge.project = None;
             for run in self.runs {
-                let id: RunId = found(store, project, (run, self.place)).await?;
+                let id: RunId = found(store, project, (run, self.place), Listed::Acted).await?;
                 if !purge.runs.contains(&id) {
                     purge.runs.push(id);
                 }

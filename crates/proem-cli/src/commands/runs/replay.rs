@@ -15,7 +15,7 @@ use proem_store::record::{Replayable, RunId};
 use proem_text::json;
 use serde_json::json;
 
-use super::{Failure, Places, Project, RecordsPlace, found, versions};
+use super::{Failure, Listed, Places, Project, RecordsPlace, found, versions};
 use crate::commands::risk;
 use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
@@ -110,7 +110,7 @@ pub(super) async fn remade(
     (run, place): (&str, &RecordsPlace),
 ) -> Result<(RunDetail, Result<Anew, String>), Failure> {
     let store = records::look(places, project).await?;
-    let id = found(&store, project, (run, place)).await?;
+    let id = found(&store, project, (run, place), Listed::Acted).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();
     let remade = match detail.row.kind.as_str() {

@@ -16,7 +16,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 
 pub(super) use self::body::exact;
-use super::{Failure, Places, Project, RecordsPlace, found};
+use super::{Failure, Listed, Places, Project, RecordsPlace, found};
 use crate::{records, ui};
 
 /// What is shown of which run.
@@ -77,7 +77,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let store = records::look(places, project).await?;
-    let id = found(&store, project, (wanted.run, place)).await?;
+    let id = found(&store, project, (wanted.run, place), Listed::Acted).await?;
     let run = store.run(&id).await?;
     if wanted.body {
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;

@@ -4,6 +4,9 @@
 //! behind a mark and is shorter than a terminal is wide, so that it can't pass for a line of ours;
 //! it is escaped; what it would mean to trust it is said below it, in our words.
 
+mod words;
+
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -74,7 +77,7 @@ fn one(of: &str, file: &Reviewed<'_>) -> String {
     let noun = if bytes == 1 { "byte" } else { "bytes" };
     _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", grouped(bytes));
     let rows = match &file.before {
-        Before::Trusted(before) => difference(before, &candidate.text),
+        Before::Trusted(before) => difference(before, &candidate.text, Inside::Plain),
         Before::New | Before::Lost => {
             candidate.text.split_terminator('\n').flat_map(|line| rows("", line, None)).collect()
         }
@@ -129,8 +132,17 @@ fn meaning(usage: &Use, path: &str) -> String {
     }
 }
 
+/// What is shown of a line that only changed in part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Inside {
+    /// The line as it was, and as it is.
+    Plain,
+    /// The same, with marks below what changed.
+    Marked,
+}
+
 /// The difference between two texts, in the unified form.
-pub(in crate::commands) fn difference(before: &str, after: &str) -> Vec<String> {
+pub(in crate::commands) fn difference(before: &str, after: &str, inside: Inside) -> Vec<String> {
     // Only line feeds end lines here; `diff_lines` would cut at carriage returns too.
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
@@ -138,20 +150,50 @@ pub(in crate::commands) fn difference(before: &str, after: &str) -> Vec<String> 
     let mut out = Vec::new();
     for hunk in diff.unified_diff().iter_hunks() {
         out.push(format!("{MARK}{}", styled(DIM, &hunk.header().to_string())));
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
+        let changes: Vec<(ChangeTag, &str)> =
+            hunk.iter_changes().map(|change| (change.tag(), change.value())).collect();
+        let marks = match inside {
+            Inside::Plain => BTreeMap::new(),
+            Inside::Marked => marks(&changes),
+        };
+        for (index, (tag, line)) in changes.into_iter().enumerate() {
+            let (sign, style) = match tag {
                 ChangeTag::Equal => (" ", None),
                 ChangeTag::Delete => ("-", Some(RED)),
                 ChangeTag::Insert => ("+", Some(GREEN)),
             };
-            let line = change.value();
             out.extend(rows(sign, line.strip_suffix('\n').unwrap_or(line), style));
+            out.extend(marks.get(&index).map(|marks| format!("{MARK} {}", styled(YELLOW, marks))));
             if !line.ends_with('\n') {
                 out.push(format!("{MARK}{}", styled(DIM, "(no line break at the end of the file)")));
             }
         }
     }
     out
+}
+
+/// What stands below each changed line that has a counterpart, by its place among the changes: lines that went are
+/// taken with those that came in their place, in order.
+fn marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
+    let mut marks = BTreeMap::new();
+    let (mut gone, mut paired) = (Vec::new(), 0_usize);
+    for (index, (tag, line)) in changes.iter().enumerate() {
+        match tag {
+            ChangeTag::Equal => (gone, paired) = (Vec::new(), 0),
+            ChangeTag::Delete if paired > 0 => (gone, paired) = (vec![(index, *line)], 0),
+            ChangeTag::Delete => gone.push((index, *line)),
+            ChangeTag::Insert => {
+                if let Some((before, old)) = gone.get(paired)
+                    && let Some((below_old, below_new)) = words::marks(old, line, WIDTH.saturating_sub(1))
+                {
+                    marks.extend(below_old.map(|marks| (*before, marks)));
+                    marks.extend(below_new.map(|marks| (index, marks)));
+                }
+                paired = paired.saturating_add(1);
+            }
+        }
+    }
+    marks
 }
 
 /// One line of the text as rows of the screen.

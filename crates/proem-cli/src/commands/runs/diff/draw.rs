@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use proem_engine::cache::miss::Change;
+use proem_guard::without_ids;
 use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -9,7 +10,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Pair;
 use super::seen::{Call, prompt};
 use super::texts::Texts;
-use crate::commands::trust::review::difference;
+use crate::commands::trust::review::{Inside, difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
 use crate::when;
 
@@ -221,7 +222,13 @@ fn changed(texts: &Texts) -> String {
         return format!("\n{}\n", styled(DIM, &words));
     };
     let mut out = format!("\n{}\n", styled(BOLD, &what));
-    let lines = difference(before, after);
+    // The ids of delimiters change with every word between them.
+    let (before, after) = (without_ids(before), without_ids(after));
+    if before == after {
+        let words = "only the ids of its delimiters differ: another installation's key made them";
+        return format!("\n{}\n{}\n", styled(BOLD, &what), styled(DIM, words));
+    }
+    let lines = difference(&before, &after, Inside::Marked);
     for line in lines.iter().take(LINES) {
         out.push_str(line);
         out.push('\n');

@@ -85,3 +85,14 @@ fn changes_are_shown_as_a_difference() {
         ]
     );
 }
+
+#[test]
+fn what_changed_inside_a_line_is_marked_where_that_is_asked_for() {
+    let (before, after) = ("a\nBranch: main\nx\ny\n", "a\nBranch: feature\nz\ny\n");
+    let plain = |lines: Vec<String>| anstream::adapter::strip_str(&lines.join("\n")).to_string();
+    assert_eq!(
+        plain(difference(before, after, Inside::Marked)),
+        "│ @@ -1,4 +1,4 @@\n│  a\n│ -Branch: main\n│          ^^^^\n│ -x\n│ +Branch: feature\n│          ^^^^^^^\n│ +z\n│  y"
+    );
+    assert!(!plain(difference(before, after, Inside::Plain)).contains('^'));
+}
