@@ -8,9 +8,12 @@ mod amount;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
+use std::time::Duration;
 
 use proem_agents::assemble::settings::Settings;
 use proem_engine::providers::Answers;
+use proem_runtime::files;
+use proem_runtime::git::GitLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,10 +46,15 @@ pub(crate) struct Config {
     pub(crate) records: RecordsFile,
     /// What prompts learn from failures, and what they always ask for.
     pub(crate) adapt: AdaptFile,
+    /// How long git may take.
+    pub(crate) git: GitFile,
     /// Which model says how near texts are in meaning; without it, the one that ships with Proem,
     /// which runs on this machine.
     pub(crate) embedding: EmbeddingFile,
 }
+
+/// The most that a configuration may have, in bytes.
+const MAX_BYTES: usize = 1 << 20;
 
 /// The protocol that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -142,6 +150,29 @@ pub(crate) struct EmbeddingFile {
     pub(crate) texts: Option<NonZeroUsize>,
     /// The most bytes of one text; the rest of a longer one is not sent.
     pub(crate) text_bytes: Option<NonZeroUsize>,
+}
+
+/// The keys of `[git]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GitFile {
+    /// The longest that a question to git may take, such as what is uncommitted, in seconds; without it, 10.
+    pub(crate) question_seconds: Option<NonZeroU32>,
+    /// The longest that reading the history may take, in seconds; without it, 120.
+    pub(crate) history_seconds: Option<NonZeroU32>,
+}
+
+impl GitFile {
+    /// The limits of each git that is run.
+    pub(crate) fn limits(self) -> GitLimits {
+        let usual = GitLimits::default();
+        let time = |seconds: Option<NonZeroU32>, usual| seconds.map_or(usual, |n| Duration::from_secs(n.get().into()));
+        GitLimits {
+            question: time(self.question_seconds, usual.question),
+            history: time(self.history_seconds, usual.history),
+            ..usual
+        }
+    }
 }
 
 /// The keys of `[budget]`: nothing is capped that is not named.
@@ -253,7 +284,7 @@ impl Config {
 
     /// The user's file; without one, the defaults.
     pub(crate) fn of_user(path: &Path) -> Result<Self, Failure> {
-        match std::fs::read_to_string(path) {
+        match files::read_text(path, MAX_BYTES) {
             Ok(text) => Self::parse(&path.display().to_string(), &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(Failure::usage(format!("could not read `{}`: {error}", path.display()))),

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 
 use proem_engine::ErrorKind;
 
+/// How much of what git said is shown, in characters.
+const MAX_SAID: usize = 200;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -76,6 +79,11 @@ impl From<proem_runtime::Error> for Failure {
             | Error::AmbiguousRevision { .. }
             | Error::NoMergeBase { .. }
             | Error::NoCommits => Self::usage(error.to_string()),
+            Error::GitFailed { ref said, .. } => {
+                let said = proem_guard::show::terminal_capped(said, MAX_SAID).into_string();
+                let said = said.trim();
+                Self::outside(if said.is_empty() { error.to_string() } else { format!("{error}; git said: {said}") })
+            }
             // An answer about the record.
             Error::NotReplayable { .. } => Self::finding(error.to_string()),
             _ => Self::outside(error.to_string()),

@@ -8,10 +8,14 @@ use std::path::{Path, PathBuf};
 use proem_engine::catalogue::{Catalogue, Kind};
 use proem_guard::calibrate::{Calibration, stage};
 use proem_guard::{Guard, Policy, Tool};
+use proem_runtime::files;
 
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::trust::hash;
+
+/// The most that one of these files may have, in bytes.
+const MAX_BYTES: usize = 64 << 20;
 
 /// What the user's files say about the guard; `None` where there is none, and the shipped data count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,7 +112,7 @@ fn not_used(places: &Places, problem: &str) -> String {
 
 /// The file's text; `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
-    match std::fs::read_to_string(path) {
+    match files::read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::outside(format!("could not read {}: {error}", path.display()))),

@@ -30,8 +30,6 @@ pub(crate) const BOOK: &str = ".proem/book";
 /// Files that ask to be read as rules.
 pub(crate) const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md"];
 
-/// How long git may take to say what HEAD is.
-const GIT_TIME: Duration = Duration::from_secs(2);
 /// The most files of one book.
 const MAX_BOOK_FILES: usize = 2000;
 /// The deepest folder of one book.
@@ -72,8 +70,14 @@ pub(crate) struct Project {
     pub(crate) baseline: Option<String>,
 }
 
+/// The git of this machine, within the limits of the user's configuration.
+pub(crate) fn git(places: &Places) -> Result<GitProgram, Failure> {
+    let user = Config::of_user(&places.config_file())?;
+    Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
+}
+
 /// Finds the root and the trust store's key of the project around `folder`.
-pub(crate) fn locate(folder: &Path, environment: &Environment) -> Result<(Option<PathBuf>, String), Failure> {
+pub(crate) fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Failure> {
     let shown = show::terminal_str(&folder.display().to_string());
     let folder = std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
     if !folder.is_dir() {
@@ -81,8 +85,7 @@ pub(crate) fn locate(folder: &Path, environment: &Environment) -> Result<(Option
             "`{shown}` is not a folder; --root takes the folder that the task is about"
         )));
     }
-    let git = GitProgram::find(environment)?;
-    Ok(match discover(&git, &folder, GIT_TIME)? {
+    Ok(match discover(git, &folder, git.limits().question)? {
         Some(repository) => {
             let key = repository.common_dir.to_string_lossy().into_owned();
             let root = match repository.place {
@@ -96,11 +99,11 @@ pub(crate) fn locate(folder: &Path, environment: &Environment) -> Result<(Option
 }
 
 /// The commit that is checked out, if there is one.
-pub(crate) fn head(folder: &Path, environment: &Environment) -> Result<Option<String>, Failure> {
-    let git = GitProgram::find(environment)?;
-    let Some(repository) = discover(&git, folder, GIT_TIME)? else { return Ok(None) };
-    let limits = StateLimits { head: GIT_TIME, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
-    Ok(state(&git, &repository, &limits, &BTreeSet::new())?.git.commit)
+pub(crate) fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Failure> {
+    let question = git.limits().question;
+    let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
+    let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
+    Ok(state(git, &repository, &limits, &BTreeSet::new())?.git.commit)
 }
 
 /// A relative path with nothing but names in it, written the one way.
@@ -124,12 +127,12 @@ pub(crate) fn now() -> i64 {
 impl Project {
     /// Opens the project around `folder`.
     pub(crate) fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
-        let environment = Environment::inherited();
-        let (root, key) = locate(folder, &environment)?;
+        let user = Config::of_user(&places.config_file())?;
+        let git = GitProgram::find(&Environment::inherited())?.within(user.git.limits());
+        let (root, key) = locate(folder, &git)?;
         let shown = root.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let store = TrustStore::new(places.state.clone());
-        let vouched = store.vouched(&key, &shown, now(), || head(folder, &environment))?;
-        let user = Config::of_user(&places.config_file())?;
+        let vouched = store.vouched(&key, &shown, now(), || head(folder, &git))?;
         let mut project = Self {
             root,
             key,

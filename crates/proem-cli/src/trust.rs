@@ -302,7 +302,7 @@ impl TrustStore {
             Err(error) => return Err(error.into()),
         }
         let path = self.folder.join(LOCK);
-        let lock = File::open(&path).map_err(failed("open", &path))?;
+        let lock = files::open(&path).map_err(failed("open", &path))?;
         lock.lock().map_err(failed("lock", &path))?;
         Ok(lock)
     }

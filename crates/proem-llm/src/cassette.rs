@@ -7,6 +7,7 @@
 //! stands before the path in its base URL are kept for the reader and not compared.
 
 mod difference;
+mod file;
 mod name;
 mod spread;
 mod stored;
@@ -149,7 +150,7 @@ impl Replayer {
         let mut cassettes = BTreeMap::new();
         for name in names(folder)? {
             let path = folder.join(name.to_string());
-            let bytes = fs::read(&path)
+            let bytes = file::read(&path)
                 .map_err(|error| CassetteError(format!("the cassette {} can't be read: {error}", quoted(&path))))?;
             let stored = Stored::parse(&bytes)
                 .map_err(|problem| CassetteError(format!("the cassette {} can't be read: {problem}", quoted(&path))))?;
@@ -255,16 +256,11 @@ fn write_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         return Err(ErrorKind::AlreadyExists.into());
     }
     let temporary = path.with_extension("part");
-    let mut options = fs::OpenOptions::new();
-    // A file or link of somebody else's is neither followed nor overwritten.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let in_the_way = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => std::io::Error::other(format!("{} is in the way; remove it", quoted(&temporary))),
         _ => error,
     };
-    let mut file = options.open(&temporary).map_err(in_the_way)?;
+    let mut file = file::make(&temporary).map_err(in_the_way)?;
     let written = file.write_all(bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error says more than one about cleaning up.

@@ -41,9 +41,6 @@ use self::blobs::Blobs;
 use self::comparison::{Comparison, Side};
 use self::listing::Entry;
 
-/// The time for small questions, such as what a revision means.
-const SMALL_TIME: Duration = Duration::from_mins(1);
-
 /// The most that an answer which is read as a whole may have, in bytes.
 const ANSWER: usize = 256 << 20;
 
@@ -157,7 +154,7 @@ pub(crate) fn attributes_at(
     repository: &Repository,
     base: Option<&ObjectId>,
 ) -> Result<Attributes, Error> {
-    let session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
     attributes_of(&session, base)
 }
 

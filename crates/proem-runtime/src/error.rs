@@ -7,6 +7,8 @@ use std::{io, path::Path, path::PathBuf, time::Duration};
 
 use proem_guard::Untrusted;
 
+use crate::git::by_hand::{Errand, by_hand, look_at};
+
 /// What can go wrong with git, files and keys.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,7 +29,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// git did not end in time and was killed.
-    #[error("`git {command}` took longer than the {} ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches", .limit.as_millis())]
+    #[error("`git {command}` took longer than the {} ms it may take; ignore large files and folders in `.gitignore`, or raise `git.question_seconds` or `git.history_seconds` in your configuration", .limit.as_millis())]
     TimedOut {
         /// The git command, such as `status`.
         command: &'static str,
@@ -35,7 +37,7 @@ pub enum Error {
         limit: Duration,
     },
     /// git wrote more than it may.
-    #[error("`git {command}` wrote more than the {cap} bytes it may write; run it by hand to see what it prints")]
+    #[error("`git {command}` wrote more than the {cap} bytes it may write; {}", look_at(.command))]
     TooMuchOutput {
         /// The git command, such as `config`.
         command: &'static str,
@@ -43,7 +45,7 @@ pub enum Error {
         cap: usize,
     },
     /// git ended with a code that says it failed, or by a signal.
-    #[error("`git {command}` failed with {}; run it by hand to see why", ending(*.code))]
+    #[error("`git {command}` failed with {}; `{}` finds what is damaged", ending(*.code), by_hand(Errand::Here, "fsck"))]
     GitFailed {
         /// The git command, such as `status`.
         command: &'static str,
@@ -59,7 +61,10 @@ pub enum Error {
         command: &'static str,
     },
     /// There is a `.git`, and git doesn't take it for a repository.
-    #[error("git does not recognise `{}` as a repository; run `git status` there to see why, or remove it", shown(.path))]
+    #[error(
+        "git does not recognise `{}` as a repository; `{}` says there why, or remove it",
+        shown(.path), by_hand(Errand::Here, "rev-parse --git-dir")
+    )]
     BrokenRepository {
         /// The `.git`.
         path: PathBuf,
@@ -120,6 +125,17 @@ pub enum Error {
         /// The key's file.
         path: PathBuf,
     },
+    /// There is no installation key, and none can be made.
+    #[error(
+        "there is no key in `{}`, and none can be made there: {source}; set XDG_STATE_HOME to a folder that can be \
+         written, or PROEM_KEY_FILE to a file with a key and, where something is recorded, `--no-record`", shown(.path)
+    )]
+    NoKey {
+        /// The key's file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Others may read the installation key, or replace it.
     #[error("others may use `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", shown(.path), for_shell(.path))]
     TooOpen {
@@ -143,10 +159,13 @@ pub enum Error {
     #[error("the change can't be assessed: {0}")]
     Assessment(proem_risk::Error),
     /// What git listed is no history.
-    #[error("the history of the repository can't be put together: {0}")]
+    #[error(
+        "the history of the repository can't be put together: {0}; `{look}` finds what is damaged",
+        look = by_hand(Errand::Here, "fsck")
+    )]
     History(proem_risk::Error),
     /// A revision that names no commit.
-    #[error("there is no commit `{}`; `git log --oneline` lists the commits that there are", .revision.escape_debug())]
+    #[error("there is no commit `{}`; name a branch, a tag or a commit that is here", .revision.escape_debug())]
     NoRevision {
         /// The revision as given.
         revision: String,
@@ -169,7 +188,10 @@ pub enum Error {
         to: String,
     },
     /// A commit whose parent a shallow clone left out.
-    #[error("the parent of `{commit}` is not in this clone, so its change is unknown; run `git fetch --deepen=100`")]
+    #[error(
+        "the parent of `{commit}` is not in this clone, so its change is unknown; `{}` gets it",
+        by_hand(Errand::Fetch, "fetch --deepen=100")
+    )]
     MissingParent {
         /// The commit.
         commit: proem_risk::history::ObjectId,
@@ -185,7 +207,7 @@ pub enum Error {
     },
     /// An index of which nothing can be committed.
     #[error(
-        "{}, so nothing of the index can be committed; resolve and `git add` what is, or use `--worktree`",
+        "{}, so nothing of the index can be committed; resolve and stage what is, or use `--worktree`",
         in_conflict(*.paths)
     )]
     InConflict {

@@ -20,8 +20,8 @@ use std::{
 
 use crate::Error;
 
-pub use read::{Content, read_beneath, read_regular};
-pub use write::{Access, replace, write_new};
+pub use read::{Content, open, read_beneath, read_regular, read_text};
+pub use write::{Access, create, replace, write_new};
 
 /// The last component of a path, and the path with all components before it known to be folders.
 struct Walked {
@@ -75,19 +75,22 @@ fn is_folder(path: &Path) -> Result<bool, Error> {
 }
 
 /// What may be at a path.
-const FILE: &str = "a regular file";
+pub(crate) const FILE: &str = "a regular file";
 const FOLDER: &str = "a folder";
 
 /// The error for something that is there and isn't what is `wanted`.
 fn unexpected(path: &Path, found: FileType, wanted: &'static str) -> Error {
     let path = path.to_path_buf();
-    let found = match found {
-        found if found.is_symlink() => return Error::Link { path },
+    if found.is_symlink() { Error::Link { path } } else { Error::NotRegular { path, found: named(found), wanted } }
+}
+
+/// What something that is no link is.
+pub(crate) fn named(found: FileType) -> &'static str {
+    match found {
         found if found.is_dir() => FOLDER,
         found if found.is_file() => FILE,
         found if found.is_fifo() => "a named pipe",
         found if found.is_socket() => "a socket",
         _ => "a device",
-    };
-    Error::NotRegular { path, found, wanted }
+    }
 }

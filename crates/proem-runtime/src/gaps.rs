@@ -9,7 +9,10 @@ use proem_agents::assemble::gathered::Gap;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use crate::Error;
+use crate::{
+    Error,
+    git::by_hand::{Errand, by_hand},
+};
 
 /// A gap that concerns no text from outside.
 pub(crate) fn gap(what: &str, why: impl Into<String>) -> Gap {
@@ -24,8 +27,9 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
             ("git refuses the repository, which belongs to another user".to_owned(), Some(outside(path)))
         }
         Error::BrokenRepository { path } => {
-            let why = "there is a `.git` that git does not recognise; run `git status` there to see why, or remove it";
-            (why.to_owned(), Some(outside(path)))
+            let look = by_hand(Errand::Here, "rev-parse --git-dir");
+            let why = format!("there is a `.git` that git does not recognise; `{look}` says there why, or remove it");
+            (why, Some(outside(path)))
         }
         Error::ForeignWorkTree { git_dir } => {
             let why = "`core.worktree` points at a folder that the repository is not in; remove the setting if it is not yours";
@@ -41,9 +45,11 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
             let why = "it is a link, and links are not followed here; replace it by what it points at";
             (why.to_owned(), Some(outside(path)))
         }
-        Error::NotBeneath { path } | Error::Exists { path } | Error::KeyForm { path } | Error::TooOpen { path, .. } => {
-            ("it can't be used as it is".to_owned(), Some(outside(path)))
-        }
+        Error::NotBeneath { path }
+        | Error::Exists { path }
+        | Error::KeyForm { path }
+        | Error::NoKey { path, .. }
+        | Error::TooOpen { path, .. } => ("it can't be used as it is".to_owned(), Some(outside(path))),
         Error::GitMissing
         | Error::GitTooOld
         | Error::TimedOut { .. }

@@ -20,7 +20,7 @@ use proem_text::{Label, Source};
 use crate::{
     Environment, Error,
     gaps::{gap, gap_of},
-    git::{GitProgram, Place, Repository, StateLimits, discover, state, tracked},
+    git::{GitLimits, GitProgram, Place, Repository, StateLimits, discover, state, tracked},
 };
 
 /// How to gather.
@@ -56,6 +56,8 @@ pub struct TrustedFile {
 /// Bounds on gathering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// On each git that is run.
+    pub git: GitLimits,
     /// Time for each of: finding the repository, what HEAD is, which files are tracked.
     pub repository_time: Duration,
     /// Time for all uncommitted changes together.
@@ -70,12 +72,22 @@ pub struct Limits {
     pub paths: usize,
 }
 
+impl Limits {
+    /// They with other bounds on git.
+    #[must_use]
+    pub const fn with_git(self, git: GitLimits) -> Self {
+        Self { git, repository_time: git.question, changes_time: git.question, ..self }
+    }
+}
+
 impl Default for Limits {
-    /// 2 s each, 32 MiB of output, 256 KiB of rules, 4 MiB of entries, 200 paths.
+    /// A question's time each, 32 MiB of output, 256 KiB of rules, 4 MiB of entries, 200 paths.
     fn default() -> Self {
+        let usual = GitLimits::default();
         Self {
-            repository_time: Duration::from_secs(2),
-            changes_time: Duration::from_secs(2),
+            git: usual,
+            repository_time: usual.question,
+            changes_time: usual.question,
             output_bytes: 32 * 1024 * 1024,
             rule_file_bytes: 256 * 1024,
             entries_bytes: 4 * 1024 * 1024,
@@ -96,7 +108,7 @@ impl Default for Limits {
 /// else that goes wrong is a gap.
 pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
-    let git = GitProgram::find(&options.environment)?;
+    let git = GitProgram::find(&options.environment)?.within(options.limits.git);
     let mut gaps = Vec::new();
     let root = match discover(&git, &folder, options.limits.repository_time) {
         Ok(Some(repository)) => Root::Repository(repository),
@@ -136,7 +148,7 @@ impl Root {
 
 /// Whether nothing useful can be said after `error`.
 const fn stops(error: &Error) -> bool {
-    matches!(error, Error::DubiousOwnership { .. } | Error::GitMissing | Error::GitTooOld)
+    matches!(error, Error::DubiousOwnership { .. } | Error::GitMissing | Error::GitTooOld | Error::NotRegular { .. })
 }
 
 fn git_state(
@@ -185,8 +197,8 @@ fn entries_of(git: &GitProgram, root: &Root, options: &GatherOptions, gaps: &mut
         if shipped.next() == Some(false) {
             return entries::read(folder, file, options.limits.entries_bytes, gaps);
         }
-        let why = "it is tracked by git, so it may be anybody's, and is ignored; \
-                   run `git rm -r --cached .proem/private` and list that folder in `.gitignore`";
+        let why = "it is tracked by git, so it may be anybody's, and is ignored; untrack it, and list its folder in \
+                   `.gitignore`";
         gaps.push(gap(file.path, why));
         Vec::new()
     })

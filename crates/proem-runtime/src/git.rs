@@ -12,9 +12,12 @@
 //!
 //! The exit code is always looked at, output is capped, and every command has a deadline.
 
+pub(crate) mod by_hand;
 mod discover;
 pub(crate) mod filters;
+mod limits;
 mod numstat;
+pub(crate) mod special;
 mod state;
 pub(crate) mod status;
 mod tracked;
@@ -33,10 +36,11 @@ use proem_text::{Label, Source};
 
 use crate::{
     Environment, Error, Extent,
-    process::{self, Deadline, Failure},
+    process::{self, Bounds, Deadline, Failure},
 };
 
 pub use discover::{Place, Repository, discover};
+pub use limits::GitLimits;
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub use state::{State, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
@@ -44,19 +48,26 @@ pub use tracked::tracked;
 
 /// Settings that outrank every configuration file.
 ///
+/// Packs are mapped piece by piece, and few of what deltas are made from is kept: a repository decides how large
+/// its packs are, not how much of them is in memory. No mailmap of the work tree's is read.
+///
 /// `protocol.allow` alone would not do, a repository can allow a single protocol:
 /// `GIT_ALLOW_PROTOCOL` below is what no configuration outranks. Files above
 /// `core.bigFileThreshold` count as binary, so that no diff loads them.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 20] = [
     "core.commitGraph=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
     "core.bigFileThreshold=32m",
+    "core.deltaBaseCacheLimit=64m",
+    "core.packedGitLimit=256m",
+    "core.packedGitWindowSize=32m",
     "credential.helper=",
     "diff.autoRefreshIndex=false",
     "diff.renames=true",
     "diff.renameLimit=400",
+    "log.mailmap=false",
     "log.showRoot=true",
     "log.showSignature=false",
     "protocol.allow=never",
@@ -89,6 +100,7 @@ const SAID: usize = 400;
 pub struct GitProgram {
     path: PathBuf,
     environment: Environment,
+    limits: GitLimits,
 }
 
 impl GitProgram {
@@ -99,7 +111,24 @@ impl GitProgram {
     /// [`Error::GitMissing`] if no absolute folder of `PATH` has an executable file of that name.
     pub fn find(environment: &Environment) -> Result<Self, Error> {
         let path = environment.candidates("git").into_iter().find(|path| is_executable(path));
-        Ok(Self { path: path.ok_or(Error::GitMissing)?, environment: environment.clone() })
+        Ok(Self {
+            path: path.ok_or(Error::GitMissing)?,
+            environment: environment.clone(),
+            limits: GitLimits::default(),
+        })
+    }
+
+    /// It within other limits.
+    #[must_use]
+    pub const fn within(mut self, limits: GitLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The limits of each that is run.
+    #[must_use]
+    pub const fn limits(&self) -> GitLimits {
+        self.limits
     }
 }
 
@@ -177,7 +206,7 @@ impl<'a> Session<'a> {
     /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
     pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
         let name = args.first().copied().unwrap_or_default();
-        let finished = process::run(&mut self.command(args), self.deadline, self.cap);
+        let finished = process::run(&mut self.command(args), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
         match (finished.extent, finished.code) {
             (Extent::Cut, _) => Ok(Answer { code: 0, stdout: finished.stdout, extent: Extent::Cut }),
@@ -203,7 +232,7 @@ impl<'a> Session<'a> {
     pub(crate) fn ask_about(&self, args: &[&'static str], more: &[&str], accepted: &[i32]) -> Result<Answer, Error> {
         let name = args.first().copied().unwrap_or_default();
         let mut command = self.command(args);
-        let finished = process::run(command.args(more), self.deadline, self.cap);
+        let finished = process::run(command.args(more), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
         match (finished.extent, finished.code) {
             (Extent::Cut, _) => Err(Error::TooMuchOutput { command: name, cap: self.cap }),
@@ -233,7 +262,7 @@ impl<'a> Session<'a> {
             if trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut command = self.command(args);
-        let streamed = process::stream(command.args(more), input, self.deadline, &mut take);
+        let streamed = process::stream(command.args(more), input, &self.bounds(&|| self.is_stuck()), &mut take);
         let streamed = streamed.map_err(|failure| self.explain(name, failure))?;
         match (trouble, streamed.extent, streamed.code) {
             (Some(trouble), ..) => Err(trouble),
@@ -269,9 +298,21 @@ impl<'a> Session<'a> {
         command
     }
 
+    fn bounds<'s>(&self, silent: &'s dyn Fn() -> ControlFlow<()>) -> Bounds<'s> {
+        let GitLimits { memory, question, .. } = self.program.limits;
+        Bounds { deadline: self.deadline, memory, silence: question, silent }
+    }
+
+    /// Whether git waits for something that never comes.
+    fn is_stuck(&self) -> ControlFlow<()> {
+        special::waited_for(self.folder).map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+    }
+
     fn explain(&self, command: &'static str, failure: Failure) -> Error {
         match failure {
-            Failure::TimedOut => Error::TimedOut { command, limit: self.deadline.limit() },
+            Failure::TimedOut => {
+                special::waited_for(self.folder).unwrap_or(Error::TimedOut { command, limit: self.deadline.limit() })
+            }
             Failure::Io(source) => Error::Io { doing: "run", path: self.program.path.clone(), source },
         }
     }

@@ -14,7 +14,6 @@ mod log;
 mod mends;
 
 use std::path::Path;
-use std::time::Duration;
 
 use proem_risk::history::{Builder, History, Missing, ObjectId};
 use proem_risk::identity::Mailmap;
@@ -29,9 +28,6 @@ use crate::{
 pub(crate) use self::cache::name as cache_name;
 use self::cache::{Cache, Key};
 use self::log::{Log, Parents};
-
-/// The time that reading a history may take.
-const TIME: Duration = Duration::from_mins(10);
 
 /// The most that other answers than the log, and the files below, may have, in bytes.
 const FILE: usize = 4 << 20;
@@ -95,7 +91,7 @@ pub fn history(
     cache: Option<&Path>,
     progress: &dyn Fn(u64),
 ) -> Result<Read, Error> {
-    let session = Session::new(git, repository.folder(), Deadline::after(TIME), FILE);
+    let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), FILE);
     let mut notes = Vec::new();
     let mut surroundings = surroundings(&session, repository, wanted.base.as_ref(), &mut notes)?;
     let key = Key::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);

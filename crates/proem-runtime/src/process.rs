@@ -4,13 +4,17 @@
 //! of them never blocks; nothing is kept beyond the byte caps; the caller gets an answer by the
 //! deadline; the child is waited for in every case, so none is left behind as a zombie.
 //!
+//! A child has a limit of time, and on Linux one of memory.
+//!
 //! A process that the child started itself and that outlives it isn't waited for.
+
+mod memory;
 
 use std::{
     io::{self, Read, Write},
     ops::ControlFlow,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, Receiver, Sender, SyncSender},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender},
     thread,
     time::{Duration, Instant},
 };
@@ -63,6 +67,43 @@ pub enum Extent {
     Cut,
 }
 
+/// Bounds on a child.
+pub(crate) struct Bounds<'b> {
+    /// When it must have ended.
+    pub(crate) deadline: Deadline,
+    /// The memory of its own that it may have, in bytes; enforced on Linux.
+    pub(crate) memory: u64,
+    /// How long it may write nothing before it is asked whether to go on waiting, each time.
+    pub(crate) silence: Duration,
+    /// Says whether to.
+    pub(crate) silent: &'b dyn Fn() -> ControlFlow<()>,
+}
+
+impl Bounds<'_> {
+    /// Starts a child within them.
+    fn spawn(&self, command: &mut Command, stdin: Stdio) -> Result<Running, Failure> {
+        if self.deadline.left().is_none() {
+            return Err(Failure::TimedOut);
+        }
+        let running = Running(command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?);
+        memory::confine(&running.0, self.memory)?;
+        Ok(running)
+    }
+
+    /// The next thing that a child says.
+    fn receive<T>(&self, from: &Receiver<T>) -> Result<T, Failure> {
+        loop {
+            let left = self.deadline.left().ok_or(Failure::TimedOut)?;
+            let wait = left.min(self.silence);
+            match from.recv_timeout(wait) {
+                Ok(said) => return Ok(said),
+                Err(RecvTimeoutError::Timeout) if wait < left && (self.silent)().is_continue() => {}
+                Err(_) => return Err(Failure::TimedOut),
+            }
+        }
+    }
+}
+
 /// What a child that ended, or was cut off at its byte cap, left behind.
 #[derive(Debug)]
 pub(crate) struct Finished {
@@ -92,29 +133,23 @@ impl From<io::Error> for Failure {
 }
 
 /// Runs `command` with no input until it ends, the deadline passes, or it has written more than `cap` bytes.
-pub(crate) fn run(command: &mut Command, deadline: Deadline, cap: usize) -> Result<Finished, Failure> {
-    if deadline.left().is_none() {
-        return Err(Failure::TimedOut);
-    }
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut running = Running(child);
+pub(crate) fn run(command: &mut Command, bounds: &Bounds<'_>, cap: usize) -> Result<Finished, Failure> {
+    let mut running = bounds.spawn(command, Stdio::null())?;
     let receiver = drain_both(&mut running.0, cap)?;
     let (mut stdout, mut stderr) = (None, None);
     while stdout.is_none() || stderr.is_none() {
-        let left = deadline.left().ok_or(Failure::TimedOut)?;
-        match receiver.recv_timeout(left) {
-            Ok(Drained::Output(read)) => {
+        match bounds.receive(&receiver)? {
+            Drained::Output(read) => {
                 let (bytes, extent) = read?;
                 if extent == Extent::Cut {
                     return Ok(Finished { code: None, stdout: bytes, extent, stderr: Vec::new() });
                 }
                 stdout = Some(bytes);
             }
-            Ok(Drained::Error(bytes)) => stderr = Some(bytes),
-            Err(_) => return Err(Failure::TimedOut),
+            Drained::Error(bytes) => stderr = Some(bytes),
         }
     }
-    let code = running.wait(deadline)?.code();
+    let code = running.wait(bounds.deadline)?.code();
     Ok(Finished { code, stdout: stdout.unwrap_or_default(), extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
 }
 
@@ -137,34 +172,28 @@ pub(crate) struct Streamed {
 pub(crate) fn stream(
     command: &mut Command,
     input: Vec<u8>,
-    deadline: Deadline,
+    bounds: &Bounds<'_>,
     take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<Streamed, Failure> {
-    if deadline.left().is_none() {
-        return Err(Failure::TimedOut);
-    }
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut running = Running(child);
+    let mut running = bounds.spawn(command, stdin)?;
     let receiver = pump(&mut running.0, input)?;
     let (mut ended, mut stderr) = (false, None);
     while !ended || stderr.is_none() {
-        let left = deadline.left().ok_or(Failure::TimedOut)?;
-        match receiver.recv_timeout(left) {
-            Ok(Pumped::Piece(piece)) => {
+        match bounds.receive(&receiver)? {
+            Pumped::Piece(piece) => {
                 if take(&piece).is_break() {
                     return Ok(Streamed { code: None, extent: Extent::Cut, stderr: Vec::new() });
                 }
             }
-            Ok(Pumped::End(result)) => {
+            Pumped::End(result) => {
                 result?;
                 ended = true;
             }
-            Ok(Pumped::Error(bytes)) => stderr = Some(bytes),
-            Err(_) => return Err(Failure::TimedOut),
+            Pumped::Error(bytes) => stderr = Some(bytes),
         }
     }
-    let code = running.wait(deadline)?.code();
+    let code = running.wait(bounds.deadline)?.code();
     Ok(Streamed { code, extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
 }
 
@@ -275,33 +304,40 @@ mod tests {
         command
     }
 
-    fn long() -> Deadline {
-        Deadline::after(Duration::from_mins(1))
+    fn after(limit: Duration) -> Bounds<'static> {
+        let deadline = Deadline::after(limit);
+        Bounds { deadline, memory: 1 << 30, silence: limit, silent: &|| ControlFlow::Continue(()) }
+    }
+
+    fn long() -> Bounds<'static> {
+        after(Duration::from_mins(1))
+    }
+
+    fn short() -> Bounds<'static> {
+        after(Duration::from_millis(50))
     }
 
     #[test]
     fn both_streams_are_drained_and_the_code_is_kept() {
         let script = "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; exit 3";
-        let finished = run(&mut shell(script), long(), 400_000).unwrap();
+        let finished = run(&mut shell(script), &long(), 400_000).unwrap();
         assert_eq!((finished.code, finished.stdout.len(), finished.extent), (Some(3), 300_000, Extent::Whole));
         assert_eq!(finished.stderr.len(), ERROR_BYTES);
     }
 
     #[test]
     fn output_beyond_the_cap_ends_the_child() {
-        let finished = run(&mut shell("cat /dev/zero"), long(), 1000).unwrap();
+        let finished = run(&mut shell("cat /dev/zero"), &long(), 1000).unwrap();
         assert_eq!((finished.stdout.len(), finished.extent), (1000, Extent::Cut));
-        assert_eq!(run(&mut shell("printf abc"), long(), 3).unwrap().extent, Extent::Whole);
-        assert_eq!(run(&mut shell("printf abcd"), long(), 3).unwrap().extent, Extent::Cut);
+        assert_eq!(run(&mut shell("printf abc"), &long(), 3).unwrap().extent, Extent::Whole);
+        assert_eq!(run(&mut shell("printf abcd"), &long(), 3).unwrap().extent, Extent::Cut);
     }
 
     #[test]
     fn a_child_that_never_ends_is_killed_at_the_deadline() {
-        let deadline = Deadline::after(Duration::from_millis(50));
-        assert!(matches!(run(&mut shell("exec cat /dev/zero >/dev/null"), deadline, 10), Err(Failure::TimedOut)));
-        let deadline = Deadline::after(Duration::from_millis(50));
+        assert!(matches!(run(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10), Err(Failure::TimedOut)));
         let closed = "exec >&- 2>&-; while :; do :; done";
-        assert!(matches!(run(&mut shell(closed), deadline, 10), Err(Failure::TimedOut)));
+        assert!(matches!(run(&mut shell(closed), &short(), 10), Err(Failure::TimedOut)));
     }
 
     fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, Streamed) {
@@ -310,7 +346,7 @@ mod tests {
             taken += piece.len();
             if taken < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let streamed = stream(&mut shell(script), input.to_vec(), long(), &mut take).unwrap();
+        let streamed = stream(&mut shell(script), input.to_vec(), &long(), &mut take).unwrap();
         (taken, streamed)
     }
 
@@ -334,14 +370,54 @@ mod tests {
 
     #[test]
     fn a_stream_that_never_ends_is_killed_at_the_deadline() {
-        let deadline = Deadline::after(Duration::from_millis(50));
-        let result = stream(&mut shell("exec cat /dev/zero"), Vec::new(), deadline, &mut |_| ControlFlow::Continue(()));
+        let take = &mut |_: &[u8]| ControlFlow::Continue(());
+        let result = stream(&mut shell("exec cat /dev/zero"), Vec::new(), &short(), take);
         assert!(matches!(result, Err(Failure::TimedOut)));
     }
 
     #[test]
     fn no_time_means_no_child() {
-        let nothing = Deadline::after(Duration::ZERO);
-        assert!(matches!(run(&mut Command::new("/does/not/exist"), nothing, 10), Err(Failure::TimedOut)));
+        let nothing = after(Duration::ZERO);
+        assert!(matches!(run(&mut Command::new("/does/not/exist"), &nothing, 10), Err(Failure::TimedOut)));
+    }
+
+    #[test]
+    fn a_child_that_says_nothing_is_asked_about() {
+        let asked = std::cell::Cell::new(false);
+        let check = |script: &str, way: ControlFlow<()>, expected: (bool, usize, bool)| {
+            asked.set(false);
+            let silent = || {
+                asked.set(true);
+                way
+            };
+            let bounds = Bounds { silence: Duration::from_millis(200), silent: &silent, ..long() };
+            let mut taken = 0;
+            let mut take = |piece: &[u8]| {
+                taken += piece.len();
+                ControlFlow::Continue(())
+            };
+            let ended = stream(&mut shell(script), Vec::new(), &bounds, &mut take).is_ok();
+            assert_eq!((ended, taken, asked.get()), expected, "{script}");
+        };
+        let (stop, go_on) = (ControlFlow::Break(()), ControlFlow::Continue(()));
+        check("exec cat /dev/zero >/dev/null", stop, (false, 0, true));
+        // Also one that has said something before, as much as a pipe hands over at a time.
+        let piece = format!("head -c {PIECE} /dev/zero; exec cat /dev/zero >/dev/null");
+        check(&piece, stop, (false, PIECE, true));
+        // Who is only slow is let go on.
+        check("n=0; while [ $n -lt 1000000 ]; do n=$((n + 1)); done; echo done", go_on, (true, 5, true));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_child_has_only_so_much_memory() {
+        // The program holds a line as a whole.
+        let script = "head -c 200000000 /dev/zero | tr '\\0' x | tail -n 1 | wc -c; exit 0";
+        let bounds = |memory| Bounds { memory, ..long() };
+        let enough = run(&mut shell(script), &bounds(1 << 30), 1000).unwrap();
+        assert_eq!(String::from_utf8(enough.stdout).unwrap().trim(), "200000000");
+        let little = run(&mut shell(script), &bounds(64 << 20), 1000).unwrap();
+        assert_eq!(String::from_utf8(little.stdout).unwrap().trim(), "0");
+        assert!(!little.stderr.is_empty(), "it says why");
     }
 }

@@ -18,14 +18,13 @@ mod mail;
 use std::{
     fs::{self, File, FileType},
     io::{self, Read},
-    os::unix::fs::FileTypeExt,
     path::Path,
 };
 
 use proem_guard::Untrusted;
 use proem_text::Source;
 
-use crate::process::read_capped;
+use crate::{files, process::read_capped};
 use charset::Decoded;
 use collect::Collector;
 
@@ -188,11 +187,8 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         _ => ReadError::Io(error),
     };
-    // Asked before opening: opening a named pipe waits for whoever writes.
     regular(fs::metadata(path).map_err(of)?.file_type())?;
-    let file = File::open(path).map_err(of)?;
-    regular(file.metadata()?.file_type())?;
-    Ok(file)
+    files::open(path).map_err(of)
 }
 
 /// Reads a stream, such as standard input.
@@ -210,9 +206,7 @@ fn regular(found: FileType) -> Result<(), ReadError> {
     match found {
         found if found.is_file() => Ok(()),
         found if found.is_dir() => Err(ReadError::Folder),
-        found if found.is_fifo() => Err(ReadError::NotAFile("a named pipe")),
-        found if found.is_socket() => Err(ReadError::NotAFile("a socket")),
-        _ => Err(ReadError::NotAFile("a device")),
+        found => Err(ReadError::NotAFile(files::named(found))),
     }
 }
 

@@ -28,20 +28,22 @@ const FILE_BYTES: usize = 65;
 /// # Errors
 ///
 /// [`Error::TooOpen`] if others may use the file or change its folder; [`Error::KeyForm`] if it holds
-/// something else; [`Error::Link`] or [`Error::NotRegular`] if it isn't a file; [`Error::Io`] or
+/// something else; [`Error::Link`] or [`Error::NotRegular`] if it isn't a file; [`Error::NoKey`], [`Error::Io`] or
 /// [`Error::Random`] if the system fails.
 pub fn installation_key(path: &Path) -> Result<Key, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::NotBeneath { path: path.to_path_buf() });
     };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io("create", folder))?;
+    let unmade = |source: io::Error| Error::NoKey { path: path.to_path_buf(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unmade)?;
     closed_to(folder, 0o022, 0o700)?;
     if let Some(key) = read(path)? {
         return Ok(key);
     }
     match write_new(folder, Path::new(name), &to_text(&random()?), Access::Private) {
         Ok(()) | Err(Error::Exists { .. }) => {}
+        Err(Error::Io { source, .. }) => return Err(unmade(source)),
         Err(error) => return Err(error),
     }
     // Read back even what was just written: another process may have come first.

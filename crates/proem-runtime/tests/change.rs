@@ -188,10 +188,8 @@ fn revisions() {
         "--output=x",
         "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     ] {
-        let expected = format!(
-            "there is no commit `{}`; `git log --oneline` lists the commits that there are",
-            text.escape_debug()
-        );
+        let expected =
+            format!("there is no commit `{}`; name a branch, a tag or a commit that is here", text.escape_debug());
         assert_eq!(error(text), expected);
     }
     fixture.git(&["checkout", "-q", "--orphan", "apart"]);
@@ -317,7 +315,7 @@ fn a_conflict_is_said() {
     let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
     assert_eq!(
         staged,
-        "1 path is in conflict, so nothing of the index can be committed; resolve and `git add` what is, or use \
+        "1 path is in conflict, so nothing of the index can be committed; resolve and stage what is, or use \
          `--worktree`"
     );
 }
@@ -491,7 +489,7 @@ fn a_parent_that_a_shallow_clone_left_out_is_an_error() {
     assert_eq!(
         error,
         format!(
-            "the parent of `{commit}` is not in this clone, so its change is unknown; run `git fetch --deepen=100`"
+            "the parent of `{commit}` is not in this clone, so its change is unknown; `GIT_ALLOW_PROTOCOL=https:ssh GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c core.alternateRefsCommand=true -c credential.helper= fetch --deepen=100 --no-recurse-submodules --no-auto-maintenance` gets it"
         )
     );
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use proem_risk::history::{History, Mends, ObjectId};
 use proem_risk::path::RepoPath;
 use proem_runtime::Error;
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::git::{GitLimits, GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, Read, history};
 
 use fixture::Fixture;
@@ -389,7 +389,37 @@ fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let (folder, name) = gone.split_at(2);
     fs::remove_file(scene.fixture.repo.join(".git/objects").join(folder).join(name)).unwrap();
     let error = scene.try_read(&scene.wanted("HEAD")).unwrap_err();
-    assert_eq!(error.to_string(), "`git log` failed with exit code 128; run it by hand to see why");
+    assert_eq!(
+        error.to_string(),
+        "`git log` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_commit_that_needs_more_memory_than_git_may_have_is_an_error() {
+    let message = "x".repeat(48 << 20);
+    let commit = format!(
+        "commit refs/heads/main\ncommitter Ann <ann@example.org> 1700000000 +0000\ndata {}\n{message}\n\n",
+        message.len()
+    );
+    let mut scene = Scene::imported(commit.as_bytes());
+    assert_eq!(scene.read("main").commits().len(), 1);
+    scene.git = scene.git.within(GitLimits { memory: 32 << 20, ..GitLimits::default() });
+    match scene.try_read(&scene.wanted("main")).unwrap_err() {
+        Error::GitFailed { said, .. } => assert!(said.measure(|said| said.contains("memory")), "{} bytes", said.len()),
+        error => panic!("{error}"),
+    }
+}
+
+#[test]
+fn reading_a_history_ends_with_its_time() {
+    let mut scene = grown();
+    let wanted = scene.wanted("HEAD");
+    let repository = scene.repository();
+    scene.git = scene.git.within(GitLimits { history: Duration::ZERO, ..GitLimits::default() });
+    let error = history(&scene.git, &repository, &wanted, None, &|_| ()).unwrap_err();
+    assert!(matches!(error, Error::TimedOut { limit: Duration::ZERO, .. }), "{error}");
 }
 
 #[test]

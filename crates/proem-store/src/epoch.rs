@@ -6,12 +6,12 @@
 //!
 //! Invariant: who gets the lock of an epoch may bury it, for nobody lives in it any more.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::file::open;
+use crate::file::{How, open};
 
 /// The name of the lock that is held while a store is being opened. No epoch's id has such a name.
 const OPENING: &str = "opening";
@@ -41,18 +41,12 @@ fn folder(database: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    options
-}
-
 impl Epoch {
     /// Begins an epoch with this id: its lock has its name only once it is locked.
     pub(crate) fn begin(database: &Path, id: String) -> io::Result<Self> {
         let folder = folder(database);
         let (before, path) = (folder.join(format!("{id}{UNLOCKED}")), folder.join(&id));
-        let file = open(options().create_new(true), &before)?;
+        let file = open(&before, How::New)?;
         file.try_lock()?;
         fs::rename(&before, &path)?;
         Ok(Self { id, lock: Lock { path, _file: file } })
@@ -76,7 +70,7 @@ impl Lock {
 pub(crate) fn opening(database: &Path) -> io::Result<File> {
     let folder = folder(database);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    let file = open(options().create(true), &folder.join(OPENING))?;
+    let file = open(&folder.join(OPENING), How::Write)?;
     file.lock()?;
     Ok(file)
 }
@@ -85,7 +79,7 @@ pub(crate) fn opening(database: &Path) -> io::Result<File> {
 /// nobody's: its lock is made anew.
 pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
     let path = folder(database).join(id);
-    let file = open(options().create(true), &path)?;
+    let file = open(&path, How::Write)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock { path, _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -95,7 +89,7 @@ pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
 
 /// Whether somebody lives in an epoch, as far as that can be told without touching anything.
 pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
-    let Ok(file) = open(OpenOptions::new().read(true), &folder(database).join(id)) else {
+    let Ok(file) = open(&folder(database).join(id), How::Read) else {
         return false;
     };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

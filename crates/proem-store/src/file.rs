@@ -5,10 +5,28 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Opens a file as `options` say: no link is followed, and neither a named pipe nor a device is waited for.
-pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// To be read.
+    Read,
+    /// To be read and written; it is made for this user only if it isn't there.
+    Write,
+    /// To be read and written; it must not be there.
+    New,
+}
+
+/// Opens a file: no link is followed, and neither a named pipe nor a device is waited for.
+pub(crate) fn open(path: &Path, how: How) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+    match how {
+        How::Read => &mut options,
+        How::Write => options.write(true).create(true),
+        How::New => options.write(true).create_new(true),
+    };
+    let file = options.open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }

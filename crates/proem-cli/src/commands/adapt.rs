@@ -133,7 +133,7 @@ fn text_of(file: &Path) -> Result<String, Failure> {
     let text = if file == Path::new("-") {
         capped(std::io::stdin().lock())
     } else {
-        std::fs::File::open(file).and_then(capped)
+        proem_runtime::files::open(file).and_then(capped)
     };
     text.map_err(failed)?.ok_or_else(|| {
         Failure::usage(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))

@@ -73,6 +73,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let mut options = GatherOptions::new(Environment::inherited());
     options.trusted = project.trusted_rules();
     options.set_up = project.set_up();
+    options.limits = options.limits.with_git(project.config.git.limits());
     let gathered = gather(&args.root, &options)?;
     let runtime = records::runtime()?;
     let (records, adapted) = runtime.block_on(begin(args, places, project, &prompt))?;

@@ -15,14 +15,15 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
+use proem_runtime::Error;
 use proem_runtime::files::{self, Access, Content};
-use proem_runtime::{Environment, Error};
+use proem_runtime::git::GitProgram;
 
 use super::trust::candidates::{Candidate, Candidates, listed};
 use crate::args::Init;
 use crate::failure::Failure;
 use crate::places::Places;
-use crate::project::{BOOK, CONFIG, head, locate, now};
+use crate::project::{BOOK, CONFIG, git, head, locate, now};
 use crate::trust::{MAX_FILE_BYTES, TrustStore};
 use crate::ui::{self, DIM, GREEN, styled};
 use config::Values;
@@ -76,7 +77,9 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         ui::data(&config::every_key()?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (root, key) = locate(&args.root, &Environment::inherited())?;
+    let places = Places::find()?;
+    let git = git(&places)?;
+    let (root, key) = locate(&args.root, &git)?;
     let shown = show::terminal_str(&args.root.display().to_string()).into_string();
     let Some(root) = root else {
         let problem =
@@ -84,7 +87,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(problem));
     };
     // The store is opened first: if it can't be read, nothing should have been written.
-    let store = TrustStore::new(Places::find()?.state);
+    let store = TrustStore::new(places.state);
     store.check()?;
     let import = args.from.as_deref().map(import).transpose()?;
     let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
@@ -131,7 +134,8 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         }
     }
     ui::listing(&told(&root, &outcome, &values))?;
-    ui::listing(&next((&args.root, &root), &key, &store, &outcome)?)?;
+    let store = Told { store: &store, git: &git, key: &key };
+    ui::listing(&next((&args.root, &root), &store, &outcome)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -245,10 +249,16 @@ fn quoted(path: &Path) -> String {
     if shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
 }
 
+/// What is known of a project's trust.
+struct Told<'t> {
+    store: &'t TrustStore,
+    git: &'t GitProgram,
+    key: &'t str,
+}
+
 /// What to do next.
-fn next((asked, root): (&Path, &Path), key: &str, store: &TrustStore, outcome: &Outcome) -> Result<String, Failure> {
-    let head = || head(root, &Environment::inherited());
-    let vouched = store.vouched(key, &root.to_string_lossy(), now(), head)?;
+fn next((asked, root): (&Path, &Path), told: &Told<'_>, outcome: &Outcome) -> Result<String, Failure> {
+    let vouched = told.store.vouched(told.key, &root.to_string_lossy(), now(), || head(root, told.git))?;
     let candidates = Candidates::read(root);
     let open = candidates.files.iter().filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
     let open: Vec<&str> = open.map(|candidate| candidate.path.as_str()).collect();

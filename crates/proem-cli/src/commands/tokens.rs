@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use proem_engine::providers::Providers;
 use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
+use proem_runtime::files;
 use proem_text::json;
 use serde_json::json;
 
@@ -78,7 +79,7 @@ fn read(path: &Path) -> Result<String, String> {
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes))
+        files::open(path).and_then(|file| file.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes))
     };
     read.map_err(|e| format!("could not be read: {e}"))?;
     if bytes.len() as u64 > MAX_BYTES {

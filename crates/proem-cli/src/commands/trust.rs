@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use proem_guard::show;
-use proem_runtime::Environment;
+use proem_runtime::git::GitProgram;
 
 use crate::args::{Trust, TrustCommand};
 use crate::failure::Failure;
 use crate::places::Places;
-use crate::project::{head, locate, now};
+use crate::project::{git, head, locate, now};
 use crate::trust::{TrustStore, Vouched};
 use crate::ui::{self, BOLD, styled};
 use candidates::{Candidate, Candidates, listed, within};
@@ -53,13 +53,14 @@ struct Place {
     key: String,
     store: TrustStore,
     vouched: Vouched,
-    environment: Environment,
+    git: GitProgram,
 }
 
 impl Place {
     fn open(folder: &Path) -> Result<Self, Failure> {
-        let environment = Environment::inherited();
-        let (root, key) = locate(folder, &environment)?;
+        let places = Places::find()?;
+        let git = git(&places)?;
+        let (root, key) = locate(folder, &git)?;
         let shown = show::terminal_str(&folder.display().to_string()).into_string();
         let Some(root) = root else {
             let problem =
@@ -68,9 +69,9 @@ impl Place {
         };
         let folder =
             std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
-        let store = TrustStore::new(Places::find()?.state);
-        let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &environment))?;
-        Ok(Self { root, folder, key, store, vouched, environment })
+        let store = TrustStore::new(places.state);
+        let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &git))?;
+        Ok(Self { root, folder, key, store, vouched, git })
     }
 
     /// The path, relative to the root, of a file that was named.

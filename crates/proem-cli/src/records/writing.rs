@@ -4,13 +4,16 @@
 //! says so, with `--no-record`, and where a budget is configured not even then, since it could not be booked. What
 //! sends nothing says once that nothing is recorded and goes on.
 
+use std::path::Path;
+
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Priced;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
+use proem_runtime::files::{self, Access};
 use proem_runtime::records::{Keeping, Kept, Ledger, Necessity, SealKey, unsent};
 use proem_store::record::{Actor, Project as Owner, RunId};
-use proem_store::{Access, Origin, Purge, Store};
+use proem_store::{Access as Wanted, Origin, Purge, Store};
 
 use super::learning::History;
 use super::{actor, open, owner, zone};
@@ -23,6 +26,9 @@ use crate::{ui, when};
 /// What is said where a run would go on in records, and none are kept.
 pub(crate) const NONE_TO_GO_ON_IN: &str =
     "a run goes on in the records, and none are kept; change `records.keep` in your configuration";
+
+/// The most that the file with a day may have, in bytes.
+const STAMP_BYTES: usize = 64;
 
 /// What the caller says about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +107,7 @@ impl Writing {
         zone(&project.config.budget)?;
         let made = async {
             let seal = SealKey::of(&places.key()).map_err(|error| error.to_string())?;
-            let opened = open(places, project, Access::Write).await.map_err(|error| error.to_string())?;
+            let opened = open(places, project, Wanted::Write).await.map_err(|error| error.to_string())?;
             match opened.origin {
                 Origin::Own => Ok((seal, opened)),
                 Origin::Foreign => Err(proem_store::Error::Foreign { path: places.records() }.to_string()),
@@ -195,7 +201,7 @@ impl Writing {
     async fn retain(&self, places: &Places) -> Result<(), String> {
         let now = when::now();
         let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY));
-        let last = match std::fs::read_to_string(&stamp) {
+        let last = match files::read_text(&stamp, STAMP_BYTES) {
             // What can't be read is no day on which anything may be deleted.
             Ok(day) => Some(day.trim().parse().unwrap_or(0)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -220,7 +226,9 @@ impl Writing {
             let (runs, days) = (ui::counted(purged.runs, "run"), ui::counted(u64::from(self.days), "day"));
             ui::note(&format!("deleted {runs} older than {days} (`records.days` says how long)"));
         }
-        std::fs::write(&stamp, format!("{today}\n")).map_err(|error| format!("`{}`: {error}", stamp.display()))
+        let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(()) };
+        files::replace(folder, Path::new(name), format!("{today}\n").as_bytes(), Access::Private)
+            .map_err(|error| error.to_string())
     }
 }
 

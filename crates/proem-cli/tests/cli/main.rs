@@ -38,5 +38,6 @@ mod scan;
 mod schema;
 mod select;
 mod selection;
+mod special;
 mod tokens;
 mod views;

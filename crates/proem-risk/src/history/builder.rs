@@ -130,10 +130,9 @@ impl Builder {
     pub fn finish(self, now: i64, ignored: &[ObjectId], missing: Missing) -> Result<History, Error> {
         match self.put_together(now, ignored, missing) {
             (history, 0) => Ok(history),
-            (_, circular) => Err(Error::new(
-                ErrorKind::Damaged,
-                alloc::format!("{circular} commits are their own ancestors; run `git fsck` to find what is damaged"),
-            )),
+            (_, circular) => {
+                Err(Error::new(ErrorKind::Damaged, alloc::format!("{circular} commits are their own ancestors")))
+            }
         }
     }
 

@@ -183,7 +183,7 @@ fn a_commit_that_is_its_own_ancestor_is_refused() {
     builder.add(commit(1, &[2], 1, "ann", "A:a"));
     builder.add(commit(2, &[1], 2, "ann", "M:a"));
     let error = builder.finish(NOW, &[], Missing::default()).unwrap_err();
-    assert_eq!(error.to_string(), "2 commits are their own ancestors; run `git fsck` to find what is damaged");
+    assert_eq!(error.to_string(), "2 commits are their own ancestors");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
 
 use super::listing::{Fields, split_fields};
-use super::{ANSWER, SMALL_TIME, resolve::verify};
+use super::{ANSWER, resolve::verify};
 use crate::{
     Error,
     git::{GitProgram, Repository, Session},
@@ -42,7 +42,7 @@ pub struct Listing {
 ///
 /// What [`super::resolve`] reports of a revision; what git refuses.
 pub fn commits_since(git: &GitProgram, repository: &Repository, batch: &Batch, most: usize) -> Result<Listing, Error> {
-    let session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
     let (mut more, since) = match batch {
         Batch::Range(from, to) => {
             let (from, to) = (verify(&session, from)?, verify(&session, to)?);

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
 
 use proem_risk::change::{FileKind, Lines, Status};
 use proem_risk::history::ObjectId;
@@ -23,9 +22,6 @@ use crate::{
     history::{cache_name, listed, shallow},
     process::Deadline,
 };
-
-/// The time that all may take.
-const TIME: Duration = Duration::from_mins(3);
 
 /// The form of what is kept.
 const FORM: &[u8] = b"proem drawn 1\n";
@@ -57,7 +53,7 @@ pub fn drawn(
     let unknown: Vec<ObjectId> = unknown.copied().collect();
     let mut passing = BTreeMap::new();
     if !unknown.is_empty() {
-        let session = Session::new(git, repository.folder(), Deadline::after(TIME), ANSWER);
+        let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
         let ids_length = unknown.first().map_or(IdLength::Short, IdLength::of);
         let session = session.without_attributes(ids_length);
         let (whole, partial) = read(&session, &unknown)?;

@@ -37,7 +37,7 @@ pub(super) fn pair(session: &Session<'_>, found: &mut Found, untracked: &mut Vec
         }
     }
     if found.entries.iter().any(is_gone) && untracked.iter().any(Untracked::is_file) {
-        found.gaps.push("rename_incomplete: an untracked file may be a deleted one under another name and with other content; `git add` both to have that found".to_owned());
+        found.gaps.push("rename_incomplete: an untracked file may be a deleted one under another name and with other content; stage both to have that found".to_owned());
     }
 }
 

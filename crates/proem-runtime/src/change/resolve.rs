@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_risk::change::Kind;
 use proem_risk::history::ObjectId;
 
-use super::{ANSWER, SMALL_TIME, commit};
+use super::{ANSWER, commit};
 use crate::{
     Error,
     git::{GitProgram, Place, Repository, Session, filters, status::split},
@@ -65,7 +65,7 @@ pub struct Resolved {
 /// [`Error::NoRevision`], [`Error::AmbiguousRevision`], [`Error::NoCommits`], [`Error::NoMergeBase`],
 /// [`Error::MissingParent`], [`Error::BareRepository`] or [`Error::InConflict`]; what git refuses otherwise.
 pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<Resolved, Error> {
-    let mut session = Session::new(git, repository.folder(), Deadline::after(SMALL_TIME), ANSWER);
+    let mut session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), ANSWER);
     match spec {
         Spec::Auto => {
             if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session)? {

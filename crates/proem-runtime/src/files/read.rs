@@ -1,7 +1,7 @@
 //! Reading.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, FileType, OpenOptions},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
@@ -9,15 +9,48 @@ use std::{
 
 use crate::{
     Error, Extent,
-    files::{FILE, Missing, unexpected, walk},
+    files::{FILE, Missing, named, unexpected, walk},
     process::read_capped,
 };
 
-/// `O_NONBLOCK`: opening a named pipe that took a file's place returns at once.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const NON_BLOCKING: i32 = 0o4000;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const NON_BLOCKING: i32 = 0x4;
+/// Opening a named pipe that took a file's place returns at once.
+fn non_blocking() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
+}
+
+/// Opens a file that the caller named, to read it; links are followed.
+///
+/// # Errors
+///
+/// What the system says; [`io::ErrorKind::IsADirectory`] for a folder, and an error that names a pipe, socket or
+/// device, which is never opened: whoever opens a pipe waits for somebody to write into it.
+pub fn open(path: &Path) -> io::Result<File> {
+    // Asked before opening too: some devices do something when they are opened.
+    regular(fs::metadata(path)?.file_type())?;
+    let file = OpenOptions::new().read(true).custom_flags(non_blocking()).open(path)?;
+    regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// The text of a file that the caller named; links are followed.
+///
+/// # Errors
+///
+/// As [`open`]; if it has more than `cap` bytes, or isn't UTF-8.
+pub fn read_text(path: &Path, cap: usize) -> io::Result<String> {
+    match read_capped(open(path)?, cap)? {
+        (bytes, Extent::Whole) => String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8")),
+        (_, Extent::Cut) => Err(io::Error::other(format!("it has more than {cap} bytes"))),
+    }
+}
+
+fn regular(found: FileType) -> io::Result<()> {
+    match found {
+        found if found.is_file() => Ok(()),
+        found if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
+        found => Err(io::Error::other(format!("it is {}, not {FILE}; write its content into one", named(found)))),
+    }
+}
 
 /// The bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +73,7 @@ pub fn read_regular(path: &Path, cap: usize) -> Result<Option<Content>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("look at", path)(error)),
     };
-    let file = OpenOptions::new().read(true).custom_flags(NON_BLOCKING).open(path);
+    let file = OpenOptions::new().read(true).custom_flags(non_blocking()).open(path);
     let file = file.map_err(Error::io("read", path))?;
     let opened = file.metadata().map_err(Error::io("look at", path))?;
     if (opened.dev(), opened.ino()) != (metadata.dev(), metadata.ino()) {

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Error,
-    files::{FILE, Missing, Walked, unexpected, walk},
+    files::{FILE, Missing, Walked, named, unexpected, walk},
 };
 
 /// Who may read a file that is written.
@@ -73,6 +73,25 @@ pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> Re
     let temporary = Temporary::write(&walked, bytes, access)?;
     fs::rename(&temporary.0, &walked.path).map_err(Error::io("replace", &walked.path))?;
     sync_folder(&walked.folder)
+}
+
+/// Makes an empty file at a path that the caller named, in place of a file that may be there, to write and read
+/// it; no link is followed.
+///
+/// # Errors
+///
+/// What the system says; an error that names what is there if that is no file.
+pub fn create(path: &Path) -> io::Result<File> {
+    match path.symlink_metadata() {
+        Ok(there) if !there.is_file() => {
+            let found = if there.is_symlink() { "a link" } else { named(there.file_type()) };
+            return Err(io::Error::other(format!("{found} is in the way; remove it")));
+        }
+        Ok(_) => fs::remove_file(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
 fn prepare(root: &Path, relative: &Path, access: Access) -> Result<Walked, Error> {

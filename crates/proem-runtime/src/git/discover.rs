@@ -11,7 +11,7 @@ use std::{
 use crate::{
     Error,
     files::{Content, read_regular},
-    git::{GitProgram, Session, printed_path},
+    git::{GitProgram, Session, printed_path, special},
     process::Deadline,
 };
 
@@ -42,10 +42,12 @@ pub enum Place {
 ///
 /// - [`Error::DubiousOwnership`] if git refuses the repository for its owner;
 /// - [`Error::ForeignWorkTree`] if its configuration names a work tree that it isn't in;
+/// - [`Error::NotRegular`] if git would wait for a named pipe or a device in it;
 /// - [`Error::BrokenRepository`] if there is a `.git` that git doesn't recognise;
 /// - [`Error::GitTooOld`] if git lacks what is needed to run it safely;
 /// - [`Error::TimedOut`], [`Error::GitFailed`] or [`Error::Io`] if git can't be asked.
 pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Option<Repository>, Error> {
+    special::refuse(folder)?;
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let args = [
         "rev-parse",

@@ -13,7 +13,10 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-use crate::{Error, git::Session};
+use crate::{
+    Error,
+    git::{Session, special},
+};
 
 /// A key that only the environment sets: a git that doesn't list it would ignore the overrides too.
 const PROBE: &str = "proem.probe";
@@ -35,7 +38,8 @@ pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
         return Err(Error::GitTooOld);
     }
     session.overrides.extend(neutralise(&entries));
-    Ok(())
+    let named = entries.iter().filter(|entry| special::names_a_file(entry.key)).filter_map(|entry| entry.value);
+    special::refuse_values(session, named)
 }
 
 /// One line of a configuration.

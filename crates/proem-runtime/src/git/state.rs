@@ -15,7 +15,9 @@ use crate::{
     Error, Extent, TrustedFile,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Place, Repository, Session, StatusListing, Upstream, filters, parse_numstat, parse_status,
+        GitProgram, Place, Repository, Session, StatusListing, Upstream,
+        by_hand::{Errand, by_hand},
+        filters, parse_numstat, parse_status,
         state::{
             changes::{Lines, changes, diff_stat},
             set_up::SetUp,
@@ -56,7 +58,8 @@ pub struct State {
 ///
 /// # Errors
 ///
-/// Whatever kept git from saying what HEAD is. What is missing of the rest is a gap.
+/// Whatever kept git from saying what HEAD is, and [`Error::NotRegular`] if it waited for a named pipe or a device.
+/// What else is missing of the rest is a gap.
 pub fn state(
     git: &GitProgram,
     repository: &Repository,
@@ -69,7 +72,7 @@ pub fn state(
     let mut gaps = Vec::new();
     if let Place::WorkTree(root) = &repository.place {
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
-        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &SetUp::new(root, set_up), &mut gaps);
+        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &SetUp::new(root, set_up), &mut gaps)?;
         git_state.upstream = upstream;
         git_state.work_tree = Some(work_tree);
     }
@@ -127,22 +130,22 @@ fn work_tree(
     paths: usize,
     set_up: &SetUp<'_>,
     gaps: &mut Vec<Gap>,
-) -> (Option<Divergence>, WorkTree) {
+) -> Result<(Option<Divergence>, WorkTree), Error> {
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     if let Err(error) = filters::overrides(session) {
-        gaps.push(gap_of("upstream and uncommitted changes", &error));
-        return (None, nothing);
+        missing("upstream and uncommitted changes", error, gaps)?;
+        return Ok((None, nothing));
     }
     let session = &*session;
-    let Some(mut status) = status(session, gaps) else {
-        let untracked = untracked(session, set_up, gaps);
-        return (None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing });
+    let Some(mut status) = status(session, gaps)? else {
+        let untracked = untracked(session, set_up, gaps)?;
+        return Ok((None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing }));
     };
     status.entries.retain(|entry| !set_up.added(entry));
     let upstream = upstream(status.upstream, gaps);
-    let staged = numstat(session, Side::Staged, &status, gaps);
-    let unstaged = numstat(session, Side::Unstaged, &status, gaps);
-    let untracked = untracked(session, set_up, gaps);
+    let staged = numstat(session, Side::Staged, &status, gaps)?;
+    let unstaged = numstat(session, Side::Unstaged, &status, gaps)?;
+    let untracked = untracked(session, set_up, gaps)?;
     let found = untracked.as_ref().map_or(&[][..], |untracked| &untracked.paths);
     let work_tree = WorkTree {
         staged: staged.as_ref().map(diff_stat),
@@ -150,11 +153,20 @@ fn work_tree(
         changes: Some(changes(&status, found, [staged.as_ref(), unstaged.as_ref()], paths, gaps)),
         untracked: untracked.and_then(Untracked::count),
     };
-    (upstream, work_tree)
+    Ok((upstream, work_tree))
+}
+
+/// What an error leaves out is a gap, unless git waited for a named pipe: it would again the next time.
+fn missing(what: &str, error: Error, gaps: &mut Vec<Gap>) -> Result<(), Error> {
+    if let Error::NotRegular { .. } = error {
+        return Err(error);
+    }
+    gaps.push(gap_of(what, &error));
+    Ok(())
 }
 
 /// The status listing without untracked files, at least in part.
-fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<StatusListing> {
+fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Result<Option<StatusListing>, Error> {
     match session.ask(&STATUS, &[0]) {
         Ok(answer) => {
             let status = parse_status(&answer.stdout);
@@ -162,12 +174,9 @@ fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Option<StatusListing> {
                 let why = format!("only the first {} could be read; commit or revert some", status.entries.len());
                 gaps.push(gap("changed files", why));
             }
-            Some(status)
+            Ok(Some(status))
         }
-        Err(error) => {
-            gaps.push(gap_of("upstream and changed files", &error));
-            None
-        }
+        Err(error) => missing("upstream and changed files", error, gaps).map(|()| None),
     }
 }
 
@@ -176,7 +185,8 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
         Upstream::None => None,
         Upstream::Apart { ahead, behind } => Some(Divergence { ahead, behind }),
         Upstream::Gone => {
-            gaps.push(gap("upstream", "the branch that this one follows is not here; run `git fetch` to get it"));
+            let fetch = by_hand(Errand::Fetch, "fetch");
+            gaps.push(gap("upstream", format!("the branch that this one follows is not here; `{fetch}` gets it")));
             None
         }
     }
@@ -195,14 +205,19 @@ enum Side {
 ///
 /// The diff alone would not do: it lists binary files that were only touched, and paths in
 /// conflict, which belong to neither side.
-fn numstat(session: &Session<'_>, side: Side, status: &StatusListing, gaps: &mut Vec<Gap>) -> Option<Lines> {
+fn numstat(
+    session: &Session<'_>,
+    side: Side,
+    status: &StatusListing,
+    gaps: &mut Vec<Gap>,
+) -> Result<Option<Lines>, Error> {
     let (what, more) = match side {
         Side::Staged => ("staged lines", &["--cached"][..]),
         Side::Unstaged => ("unstaged lines", &[][..]),
     };
     if status.extent == Extent::Cut {
         gaps.push(gap(what, "the list of changed files is not complete"));
-        return None;
+        return Ok(None);
     }
     let args: Vec<&'static str> = DIFF.iter().chain(more).copied().collect();
     let listing = session.ask_whole(&args, &[0]).map(|answer| parse_numstat(&answer.stdout));
@@ -210,18 +225,15 @@ fn numstat(session: &Session<'_>, side: Side, status: &StatusListing, gaps: &mut
         Ok(listing) if listing.extent == Extent::Whole => listing,
         Ok(_) => {
             gaps.push(gap_of(what, &Error::GitAnswer { command: "diff" }));
-            return None;
+            return Ok(None);
         }
-        Err(error) => {
-            gaps.push(gap_of(what, &error));
-            return None;
-        }
+        Err(error) => return missing(what, error, gaps).map(|()| None),
     };
     let mut counted: BTreeMap<Vec<u8>, Option<(u64, u64)>> =
         listing.entries.into_iter().map(|entry| (entry.path, entry.lines)).collect();
     let changed = status.entries.iter().filter(|entry| changes::is_on(side, entry.kind));
     // A path that only status lists has a change without lines, such as another mode.
-    Some(changed.map(|entry| (entry.path.clone(), counted.remove(&entry.path).unwrap_or(Some((0, 0))))).collect())
+    Ok(Some(changed.map(|entry| (entry.path.clone(), counted.remove(&entry.path).unwrap_or(Some((0, 0))))).collect()))
 }
 
 /// Untracked paths, perhaps not all.
@@ -237,7 +249,7 @@ impl Untracked {
     }
 }
 
-fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Option<Untracked> {
+fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Result<Option<Untracked>, Error> {
     match session.ask(&UNTRACKED, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
@@ -248,11 +260,8 @@ fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> 
                 gaps.push(gap("untracked files", why));
             }
             paths.retain(|path| !set_up.wrote(path));
-            Some(Untracked { paths, extent: answer.extent })
+            Ok(Some(Untracked { paths, extent: answer.extent }))
         }
-        Err(error) => {
-            gaps.push(gap_of("untracked files", &error));
-            None
-        }
+        Err(error) => missing("untracked files", error, gaps).map(|()| None),
     }
 }

@@ -16,9 +16,13 @@ use super::ground::{Grounds, Stand, picked};
 use super::{About, Assessor};
 use crate::Error;
 use crate::change::{Resolved, drawn};
-use crate::git::{GitProgram, Repository};
+use crate::git::{GitProgram, Repository, Session, special};
 use crate::history::{HistoryWanted, history};
+use crate::process::Deadline;
 use crate::structure::{StructureLimits, StructureReader};
+
+/// More than the settings have that name files, in bytes.
+const SETTINGS: usize = 64 * 1024;
 
 /// What an assessor is made for.
 #[derive(Debug, Clone)]
@@ -77,6 +81,12 @@ impl Assessor {
         options: AssessorOptions,
         progress: &dyn Fn(Progress),
     ) -> Result<Self, Error> {
+        special::refuse_named(&Session::new(
+            git,
+            repository.folder(),
+            Deadline::after(git.limits().question),
+            SETTINGS,
+        ))?;
         let rules = Rules::shipped().map_err(Error::Assessment)?;
         let model = Model::shipped().map_err(Error::Score)?;
         let reading = Reading { git, repository, options: &options, progress };

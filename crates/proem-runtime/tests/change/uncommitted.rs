@@ -10,7 +10,7 @@ use crate::fixture::{self, Fixture};
 use crate::{TEN, read, resolved, shown};
 
 const INEXACT: &str = "rename_incomplete: an untracked file may be a deleted one under another name and with other \
-                       content; `git add` both to have that found";
+                       content; stage both to have that found";
 
 /// A repository with these files.
 fn committed(files: &[(&str, &[u8])]) -> Fixture {

@@ -58,8 +58,8 @@ fn a_long_file_is_read_up_to_its_last_whole_line() {
 
 #[test]
 fn what_git_tracks_is_ignored() {
-    let why = "it is tracked by git, so it may be anybody's, and is ignored; \
-               run `git rm -r --cached .proem/private` and list that folder in `.gitignore`";
+    let why = "it is tracked by git, so it may be anybody's, and is ignored; untrack it, and list its folder in \
+               `.gitignore`";
     let fixture = Fixture::committed();
     fixture.write(MEMORY, LINE);
     fixture.git(&["add", "-f", MEMORY]);

@@ -23,19 +23,19 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::TimedOut { command: "status", limit: Duration::from_secs(2) },
-            "`git status` took longer than the 2000 ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches",
+            "`git status` took longer than the 2000 ms it may take; ignore large files and folders in `.gitignore`, or raise `git.question_seconds` or `git.history_seconds` in your configuration",
         ),
         (
             Error::TooMuchOutput { command: "config", cap: 9 },
-            "`git config` wrote more than the 9 bytes it may write; run it by hand to see what it prints",
+            "`git config` wrote more than the 9 bytes it may write; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false config` shows what it prints",
         ),
         (
             Error::GitFailed { command: "diff", code: Some(128), said: said.clone() },
-            "`git diff` failed with exit code 128; run it by hand to see why",
+            "`git diff` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
         ),
         (
             Error::GitFailed { command: "diff", code: None, said },
-            "`git diff` failed with a signal; run it by hand to see why",
+            "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
         ),
         (
             Error::GitAnswer { command: "config" },
@@ -43,7 +43,7 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::BrokenRepository { path: path() },
-            "git does not recognise `/p/f` as a repository; run `git status` there to see why, or remove it",
+            "git does not recognise `/p/f` as a repository; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false rev-parse --git-dir` says there why, or remove it",
         ),
         (
             Error::ForeignWorkTree { git_dir: path() },

@@ -88,6 +88,13 @@ impl Fixture {
         command.args(args).output().unwrap()
     }
 
+    /// Runs a line of shell in `repo`, as somebody would who copied it.
+    pub(crate) fn try_shell(&self, line: &str) -> Output {
+        let mut command = Command::new("/bin/sh");
+        command.current_dir(&self.repo).env_clear().envs(&self.variables);
+        command.args(["-c", line]).output().unwrap()
+    }
+
     /// Runs plain git in `repo`; it must succeed.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let output = self.try_git(args);

@@ -2,10 +2,13 @@
 
 use std::{fs, time::Duration};
 
+use proem_guard::Untrusted;
+use proem_risk::history::ObjectId;
 use proem_runtime::{
-    gather,
+    Error, gather,
     git::{GitProgram, StateLimits, discover, state, tracked},
 };
+use proem_text::{Label, Source};
 
 use crate::fixture::{Canary, Fixture, said};
 
@@ -213,6 +216,48 @@ fn each_trap_would_catch_plain_git() {
         let (fixture, canary) = trapped(&[trap]);
         fixture.try_git(trap.plain);
         assert!(canary.was_run(), "{} is no trap for {:?}", trap.name, trap.plain);
+    }
+}
+
+/// Every git command that an error or a gap advises, as it stands there.
+fn advised() -> Vec<String> {
+    let commit = ObjectId::parse(b"4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap();
+    let silent = || Untrusted::new(String::new(), Label::from_source(Source::named("git/error")));
+    let mut texts = vec![
+        Error::TooMuchOutput { command: "config", cap: 1 }.to_string(),
+        Error::TooMuchOutput { command: "status", cap: 1 }.to_string(),
+        Error::GitFailed { command: "diff", code: None, said: silent() }.to_string(),
+        Error::TimedOut { command: "status", limit: Duration::ZERO }.to_string(),
+        Error::BrokenRepository { path: ".git".into() }.to_string(),
+        Error::NoRevision { revision: "x".to_owned() }.to_string(),
+        Error::MissingParent { commit }.to_string(),
+    ];
+    // A branch that follows one which is not here.
+    let fixture = Fixture::committed();
+    config(&fixture, "branch.main.remote", "origin");
+    config(&fixture, "branch.main.merge", "refs/heads/main");
+    config(&fixture, "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
+    texts.extend(said(&fixture.gather().gaps));
+    let quoted = |text: &String| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    texts.iter().flat_map(quoted).filter(|word| word.contains("git ") && word.contains(' ')).collect()
+}
+
+#[test]
+fn what_is_advised_runs_no_more_than_what_we_run() {
+    let mut advised = advised();
+    advised.retain(|command| !command.starts_with("git "));
+    let names = ["config", "fsck", "rev-parse", "fetch --deepen", "fetch --no-recurse"];
+    for name in names {
+        assert!(advised.iter().any(|command| command.contains(&format!(" {name}"))), "{name}: {advised:?}");
+    }
+    for trap in TRAPS {
+        let (fixture, canary) = trapped(&[trap]);
+        OTHERS.iter().for_each(|key| config(&fixture, key, canary.script()));
+        for command in &advised {
+            // It may fail, as long as nothing of the repository's is run.
+            fixture.try_shell(command);
+            assert!(!canary.was_run(), "{}: {command}", trap.name);
+        }
     }
 }
 

@@ -154,7 +154,7 @@ fn commits_are_counted_against_the_upstream() {
     fixture.git(&["branch", "-q", "-D", "base"]);
     let gathered = fixture.gather();
     assert_eq!(git_of(&gathered).upstream, None);
-    let why = "upstream: the branch that this one follows is not here; run `git fetch` to get it";
+    let why = "upstream: the branch that this one follows is not here; `GIT_ALLOW_PROTOCOL=https:ssh GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c core.alternateRefsCommand=true -c credential.helper= fetch --no-recurse-submodules --no-auto-maintenance` gets it";
     assert_eq!(said(&gathered.gaps), [why]);
 }
 

@@ -201,7 +201,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     options.limits.output_bytes = 60;
     let gathered = gather(&fixture.repo, &options).unwrap();
     assert_eq!(work_tree(&gathered).changes, None);
-    let why = "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; run it by hand to see what it prints";
+    let why = "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false config` shows what it prints";
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
@@ -228,7 +228,7 @@ fn without_time_nothing_is_known_and_nothing_is_zero() {
     assert!(git_of(&gathered).commit.is_some());
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     assert_eq!(work_tree(&gathered), &nothing);
-    let time = "took longer than the 0 ms it may take; ignore large files and folders in `.gitignore`, or run it once by hand to warm git's caches";
+    let time = "took longer than the 0 ms it may take; ignore large files and folders in `.gitignore`, or raise `git.question_seconds` or `git.history_seconds` in your configuration";
     assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: `git config` {time}")]);
 
     options.limits.repository_time = Duration::ZERO;
@@ -251,9 +251,9 @@ fn a_broken_index_is_a_gap() {
     assert_eq!(
         said(&gathered.gaps),
         [
-            "upstream and changed files: `git status` failed with exit code 128; run it by hand to see why",
-            "untracked files: `git ls-files` failed with exit code 128; run it by hand to see why",
-            "memories and activity: `git ls-files` failed with exit code 128; run it by hand to see why",
+            "upstream and changed files: `git status` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
+            "untracked files: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
+            "memories and activity: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
         ]
     );
     assert!(gathered.gaps[0].about.as_ref().unwrap().measure(|said| said.contains("index")));

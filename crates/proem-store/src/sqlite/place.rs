@@ -1,12 +1,12 @@
 //! Where a store lies: its folder, its file, and on what kind of file system.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Unusable};
-use crate::file::open;
+use crate::file::{How, open};
 
 /// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
 /// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
@@ -117,7 +117,7 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
 pub(super) fn mark(path: &Path, id: &str) -> Result<(), Error> {
     let path = beside(path, MADE);
     let failed = |error: io::Error| unwritable(&path, &error);
-    let mut file = open(OpenOptions::new().read(true).write(true).create(true).mode(0o600), &path).map_err(failed)?;
+    let mut file = open(&path, How::Write).map_err(failed)?;
     let mut found = Vec::new();
     (&file).take(64).read_to_end(&mut found).map_err(failed)?;
     if found == id.as_bytes() {
@@ -139,9 +139,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
 /// same mode.
 pub(super) fn make_file(path: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| unwritable(path, &error);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).mode(0o600);
-    let file = open(&mut options, path).map_err(failed)?;
+    let file = open(path, How::Write).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;

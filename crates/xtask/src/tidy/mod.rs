@@ -10,6 +10,7 @@ mod duplicates;
 mod finding;
 mod graph;
 mod licences;
+mod opens;
 mod purity;
 mod sizes;
 mod tree;
@@ -45,6 +46,7 @@ fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
         drawing::check(tree, graph),
         duplicates::check(tree, graph),
         licences::check(tree, graph),
+        opens::check(tree),
         purity::check(tree),
         sizes::check(tree),
         wording::check(tree),

@@ -10,7 +10,7 @@ const DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 25
 /// Counts lines. A source file's tests are not counted.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let sources = tree.files().filter(|(path, _)| is_counted(path)).filter_map(|(path, text)| {
-        let lines = lines_without_tests(text);
+        let lines = without_tests(text).len();
         (lines > MAX_SOURCE_LINES).then(|| {
             let problem = format!("{lines} lines without tests, {MAX_SOURCE_LINES} are allowed");
             Finding::in_file(path, problem, "split it by concept").at(Some(MAX_SOURCE_LINES + 1))
@@ -33,14 +33,16 @@ fn is_counted(path: &str) -> bool {
 }
 
 /// Lines before the trailing test module. Clippy sees to it that nothing follows that module.
-fn lines_without_tests(text: &str) -> usize {
-    let lines: Vec<&str> = text.lines().collect();
+pub(super) fn without_tests(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
     let begins = |index: usize| {
         let mut rest = lines.iter().skip(index);
         rest.next() == Some(&"#[cfg(test)]")
             && rest.find(|line| !line.starts_with("#[")).is_some_and(|line| line.starts_with("mod tests {"))
     };
-    (0..lines.len()).find(|&index| begins(index)).unwrap_or(lines.len())
+    let end = (0..lines.len()).find(|&index| begins(index)).unwrap_or(lines.len());
+    lines.truncate(end);
+    lines
 }
 
 #[cfg(test)]

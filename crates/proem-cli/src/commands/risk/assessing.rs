@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use proem_guard::show::terminal_str;
 use proem_risk::assess::{Assessment, Depth};
@@ -24,8 +23,6 @@ use crate::project::Project;
 use crate::trust::hash;
 use crate::ui;
 
-/// How long git may take to say where a repository is.
-const GIT_TIME: Duration = Duration::from_secs(2);
 /// The most changes of one command.
 const MOST_CHANGES: usize = 2_000;
 
@@ -72,7 +69,7 @@ impl Assessing {
     ///
     /// If there is no repository, a revision is none, or git can't be read.
     pub(super) fn begin(args: &Risk, places: &Places, project: &Project) -> Result<Self, Failure> {
-        let git = GitProgram::find(&Environment::inherited())?;
+        let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
         let repository = repository(&git, &args.root)?;
         let (grounds, corpora) = Grounds::of(args, places, project)?;
         let (wanted, left_out) = wanted(&git, &repository, (args, grounds.now))?;
@@ -92,6 +89,7 @@ impl Assessing {
     ) -> Result<Self, String> {
         let words = |failure: Failure| failure.to_string();
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
+        let git = git.within(project.config.git.limits());
         let repository = repository(&git, root).map_err(words)?;
         let corpora = assessed.grounds.corpora()?;
         let find = |place: &Place| place.find(&git, &repository, assessed.grounds.now);
@@ -201,7 +199,8 @@ impl Found<'_> {
         working.finish_and_clear();
         let assessor = assessor?;
         let read = |resolved: &Resolved| {
-            let change = change::change(git, repository, resolved, assessor.rules(), &ChangeLimits::default())?;
+            let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
+            let change = change::change(git, repository, resolved, assessor.rules(), &limits)?;
             Ok::<_, Failure>((change, resolved.clone()))
         };
         let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
@@ -216,7 +215,7 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
 }
 
 fn repository(git: &GitProgram, root: &Path) -> Result<Repository, Failure> {
-    let found = discover(git, root, GIT_TIME)?;
+    let found = discover(git, root, git.limits().question)?;
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
         Failure::usage(format!(

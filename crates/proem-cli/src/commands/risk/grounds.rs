@@ -10,6 +10,7 @@ use proem_risk::history::ObjectId;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::Thresholds;
 use proem_runtime::change::{Resolved, Spec, resolve};
+use proem_runtime::files;
 use proem_runtime::git::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +111,7 @@ impl Source {
         let shown = terminal_str(&path.display().to_string());
         let failed = |error: std::io::Error| Failure::usage(format!("could not read `{shown}`: {error}"));
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(failed)?;
+        let file = files::open(path).map_err(failed)?;
         file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(Failure::usage(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));

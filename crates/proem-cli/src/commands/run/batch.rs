@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,6 +14,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::{FailureKind, NanoDollars};
 use proem_engine::run::{Because, Cancelled, Ended};
+use proem_runtime::files;
 use proem_text::json;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -345,7 +345,7 @@ fn reader(path: &Path, shown: &str) -> Result<Box<dyn BufRead>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
-    let file = File::open(path).map_err(|e| Failure::usage(format!("could not open {shown}: {e}")))?;
+    let file = files::open(path).map_err(|e| Failure::usage(format!("could not open {shown}: {e}")))?;
     Ok(Box::new(BufReader::new(file)))
 }
 

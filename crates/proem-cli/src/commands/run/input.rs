@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
+use proem_runtime::files;
 use serde_json::{Map, Value as Json};
 
 use crate::args::Run;
@@ -59,7 +60,7 @@ fn read(path: &Path, shown: &str) -> Result<String, Failure> {
         }
         std::io::stdin().lock().take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)
     } else {
-        let file = std::fs::File::open(path).map_err(|e| Failure::usage(format!("could not open {shown}: {e}")))?;
+        let file = files::open(path).map_err(|e| Failure::usage(format!("could not open {shown}: {e}")))?;
         file.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)
     };
     read.map_err(|e| Failure::outside(format!("could not read {shown}: {e}")))?;

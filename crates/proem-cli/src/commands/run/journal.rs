@@ -5,10 +5,11 @@
 //! lines, or not there.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use proem_runtime::files;
 use serde::Deserialize;
 
 use super::input;
@@ -66,8 +67,7 @@ impl Journal {
         let mut fresh = partial.as_os_str().to_owned();
         fresh.push(".new");
         let fresh = PathBuf::from(fresh);
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&fresh).map_err(failed)?;
+        let file = files::create(&fresh).map_err(failed)?;
         let mut journal =
             Self { path: path.to_path_buf(), partial: partial.clone(), file, places: BTreeMap::new(), end: 0 };
         for result in earlier {
@@ -115,7 +115,7 @@ impl Journal {
         let mut ordered = self.path.as_os_str().to_owned();
         ordered.push(".new");
         let ordered = PathBuf::from(ordered);
-        let mut out = BufWriter::new(File::create(&ordered).map_err(failed(&ordered))?);
+        let mut out = BufWriter::new(files::create(&ordered).map_err(failed(&ordered))?);
         for (line, (start, length, hash)) in &self.places {
             // A line that is no longer in the batch has no place in its results.
             if lines.get(line) != Some(hash) {
@@ -138,7 +138,7 @@ impl Journal {
 fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
     let shown = input::shown(path);
     let failed = |error: std::io::Error| Failure::outside(format!("could not read {shown}: {error}"));
-    let file = match File::open(path) {
+    let file = match files::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use proem_guard::calibrate::calibrate;
 use proem_guard::{Guard, Scan as Found, Untrusted, show};
+use proem_runtime::files::{self, Access};
 use proem_text::{Label, Source};
 use serde_json::Value;
 
@@ -21,6 +22,9 @@ use crate::ui::{self, BOLD, DIM, grouped, styled};
 /// How many of the highest texts are shown, and how much of each, in characters.
 const SHOWN: usize = 20;
 const MAX_TEXT: usize = 100;
+
+/// The most that a file of texts may have, in bytes.
+const MAX_ROWS_BYTES: usize = 1 << 30;
 
 /// A text and what was found in it.
 struct Text {
@@ -46,8 +50,11 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     let fitted = calibrate(&guard, &scans)
         .map_err(|refused| Failure::finding(format!("no calibration: {refused}; nothing was changed")))?;
     let path = calibration_file(&places);
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, fitted.write()));
-    written.map_err(|error| Failure::outside(format!("could not write {}: {error}", path.display())))?;
+    if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::outside(format!("could not create {}: {error}", folder.display())))?;
+        files::replace(folder, Path::new(name), fitted.write().as_bytes(), Access::Shared)?;
+    }
     ui::aside(&format!(
         "flag point {:+.2} instead of {:+.2}, from {} texts; written to {}, which you may delete to undo it\n",
         fitted.flag,
@@ -81,8 +88,8 @@ fn texts(guard: &Guard, args: &Scan) -> Result<Vec<Text>, Failure> {
 
 fn rows(guard: &Guard, path: &Path) -> Result<Vec<Text>, Failure> {
     let shown = show::terminal_str(&name(path)).to_string();
-    let content =
-        fs::read_to_string(path).map_err(|error| Failure::outside(format!("could not read `{shown}`: {error}")))?;
+    let content = files::read_text(path, MAX_ROWS_BYTES)
+        .map_err(|error| Failure::outside(format!("could not read `{shown}`: {error}")))?;
     let mut texts = Vec::new();
     for (number, line) in (1..).zip(content.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let row: Value =

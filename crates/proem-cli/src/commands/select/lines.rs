@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
+use proem_runtime::files;
 use serde_json::Value;
 
 use super::quoted;
@@ -15,12 +16,10 @@ const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Opens a file that the user named.
 pub(super) fn open(path: &Path) -> Result<File, Failure> {
-    let failed = |error: io::Error| Failure::usage(format!("could not read {}: {error}", shown(path)));
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(Failure::usage(format!("{} is a folder; name a file in it", shown(path))));
-    }
-    Ok(file)
+    files::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => Failure::usage(format!("{} is a folder; name a file in it", shown(path))),
+        _ => Failure::usage(format!("could not read {}: {error}", shown(path))),
+    })
 }
 
 /// A path as a message names it.

@@ -26,7 +26,7 @@ pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
         &format!("`{shown}` would be trusted whatever it holds"),
         "trust single versions by `--sha256 HEX FILE`",
     )?;
-    let head = head(&place.root, &place.environment)?;
+    let head = head(&place.root, &place.git)?;
     let until = now().saturating_add(EDITING_SECONDS);
     let open = untrusted(place, &covered);
     let reviewed: Vec<Reviewed<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();

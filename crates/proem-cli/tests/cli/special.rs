@@ -1,0 +1,227 @@
+//! Named pipes and devices where files are opened: as an argument, in the user's folders, in a repository.
+//!
+//! Whoever opens a pipe waits until somebody writes into it, which nobody does here: a command that opens one
+//! never ends, and its test is over after the time below.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::fixture::Fixture;
+use crate::run::{fixture, start};
+
+/// The longest that a command may take.
+const LONGEST: Duration = Duration::from_secs(15);
+
+fn pipe(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    _ = fs::remove_file(path);
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+fn device(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    _ = fs::remove_file(path);
+    symlink("/dev/zero", path).unwrap();
+}
+
+/// What is put where a file should be, and what it is called.
+const KINDS: [(fn(&Path), &str); 2] = [(pipe, "a named pipe"), (device, "a device")];
+
+/// Exit code, standard output and standard error of a command; one that doesn't end is a failure.
+fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    let child: Child =
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id().to_string();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(LONGEST) else {
+        _ = Command::new("kill").args(["-9", &id]).status();
+        panic!("{args:?} does not end");
+    };
+    let output = output.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// A command has to refuse what is there, in words.
+#[track_caller]
+fn refused(fixture: &Fixture, args: &[&str], kind: &str) {
+    let (code, stdout, stderr) = within(fixture, args);
+    assert!((1..=3).contains(&code), "{args:?} ended with {code}: {stdout}{stderr}");
+    assert!(stderr.contains(kind), "{args:?}: {stderr}");
+}
+
+#[test]
+fn arguments() {
+    let server = start(vec![]);
+    for (make, kind) in KINDS {
+        let fixture = fixture(&server, "").committed();
+        make(&fixture.repo.join("odd.jsonl"));
+        make(&fixture.repo.join("tapes/0001-00-00.json"));
+        make(&fixture.repo.join("book/assemble/task/9.0.0.prompt"));
+        fixture.write("rows.jsonl", "{\"title\": \"a\"}\n");
+        fixture.write("history.json", "[]\n");
+        make(&fixture.repo.join("out.jsonl"));
+        for args in [
+            &["run", "reviews/strict", "--input", "odd.jsonl"][..],
+            &["run", "reviews/strict", "--batch", "odd.jsonl"],
+            &["run", "reviews/strict", "--batch", "rows.jsonl", "--out", "out.jsonl"],
+            &["run", "reviews/strict", "--set", "title=x", "--replay", "tapes"],
+            &["tokens", "odd.jsonl"],
+            &["scan", "odd.jsonl"],
+            &["scan", "--jsonl", "odd.jsonl"],
+            &["scan", "--calibrate", "odd.jsonl"],
+            &["select", "--queries", "odd.jsonl"],
+            &["select", "mend it", "--catalogue", "odd.jsonl"],
+            &["select", "mend it", "--usage", "odd.jsonl"],
+            &["adapt", "--history", "odd.jsonl"],
+            &["adapt", "--signals", "odd.jsonl"],
+            &["adapt", "--history", "history.json", "--registry", "odd.jsonl"],
+            &["risk", "--incidents", "odd.jsonl"],
+            &["risk", "--coverage", "odd.jsonl"],
+            &["init", "--from", "odd.jsonl"],
+            &["trust", "odd.jsonl"],
+            &["trust", "--while-editing", "odd.jsonl"],
+        ] {
+            refused(&fixture, args, kind);
+        }
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn the_users_own_files() {
+    for (make, kind) in KINDS {
+        for place in [
+            "config/proem/config.toml",
+            "config/proem/guard/verdicts.tsv",
+            "state/proem/records.db",
+            "state/proem/records.db-wal",
+            "state/proem/records.db.epochs/opening",
+            "state/proem/trust.json",
+            "key",
+        ] {
+            let fixture = Fixture::folder().committed();
+            make(&fixture.base.join(place));
+            let state = fixture.base.join("state/proem");
+            if state.exists() {
+                fs::set_permissions(state, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+            }
+            let (code, _, stderr) = within(&fixture, &["assemble", "mend the clock"]);
+            let name = Path::new(place).file_name().unwrap().to_str().unwrap();
+            let (shown, said) = (name.trim_end_matches("-wal"), ["link", "regular file", kind, "no file"]);
+            assert!(stderr.contains(shown) || stderr.contains("records.db"), "{place} ({code}): {stderr}");
+            assert!(said.iter().any(|said| stderr.contains(said)), "{place} ({code}): {stderr}");
+        }
+    }
+}
+
+/// Where git opens files, and which setting names the place if that is what leads there.
+const GITS: [(&str, Option<&str>); 17] = [
+    (".gitattributes", None),
+    (".gitignore", None),
+    (".mailmap", None),
+    (".git/info/attributes", None),
+    (".git/info/exclude", None),
+    (".git/info/grafts", None),
+    (".git/objects/info/alternates", None),
+    (".git/objects/pack/pack-0.idx", None),
+    (".git/shallow", None),
+    (".git/packed-refs", None),
+    (".git/index", None),
+    (".git/HEAD", None),
+    (".git/config", None),
+    (".git/commondir", None),
+    ("odd", Some("core.attributesFile")),
+    ("odd", Some("core.excludesFile")),
+    ("odd", Some("mailmap.file")),
+];
+
+#[test]
+fn what_git_opens() {
+    for (make, kind) in KINDS {
+        for (place, setting) in GITS {
+            let fixture = Fixture::folder().committed();
+            fixture.write("README.md", "changed\n");
+            if let Some(setting) = setting {
+                fixture.git(&["config", setting, fixture.repo.join(place).to_str().unwrap()]);
+            }
+            make(&fixture.repo.join(place));
+            for args in [
+                &["assemble", "mend the clock"][..],
+                &["risk"],
+                &["risk", "HEAD"],
+                &["risk", "--staged"],
+                &["risk", "--worktree"],
+                &["risk", "--since", "2000-01-01"],
+            ] {
+                refused(&fixture, args, kind);
+            }
+            if setting.is_none() {
+                [&["trust", "list"][..], &["book", "list"], &["catalogue", "list"], &["select", "mend it"], &["init"]]
+                    .iter()
+                    .for_each(|args| refused(&fixture, args, kind));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_git_opens_anywhere_is_found_when_it_says_nothing() {
+    // Folders below the root, tracked and not, a loose object, a file that configuration includes.
+    let places: [(&str, &[&str], &str); 4] = [
+        ("src/.gitattributes", &["risk", "--worktree"], "src/.gitattributes` is a named pipe"),
+        ("new/.gitignore", &["assemble", "mend the clock"], "new/.gitignore` is a named pipe"),
+        ("object", &["risk", "HEAD"], "is a named pipe"),
+        ("included", &["assemble", "mend the clock"], "`git rev-parse` took longer than the 1000 ms"),
+    ];
+    for (place, args, expected) in places {
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", "[git]\nquestion_seconds = 1\n");
+        fixture.write("src/main.rs", "fn main() {}\n");
+        fixture.write("new/file", "new\n");
+        match place {
+            "object" => {
+                let id = fixture.git(&["rev-parse", "HEAD:README.md"]);
+                pipe(&fixture.repo.join(format!(".git/objects/{}/{}", &id[..2], id[2..].trim_end())));
+            }
+            "included" => {
+                fixture.git(&["config", "include.path", "../odd"]);
+                pipe(&fixture.repo.join("odd"));
+            }
+            place => pipe(&fixture.repo.join(place)),
+        }
+        refused(&fixture, args, expected);
+    }
+}
+
+#[test]
+fn alternates_of_alternates_are_looked_at() {
+    let fixture = Fixture::folder().committed();
+    let objects = |name: &str| fixture.base.join(name).join("objects");
+    for (name, next) in [("one", "two"), ("two", "three")] {
+        fs::create_dir_all(objects(name).join("info")).unwrap();
+        fs::write(objects(name).join("info/alternates"), format!("{}\n", objects(next).display())).unwrap();
+    }
+    fixture.write(".git/objects/info/alternates", format!("{}\n", objects("one").display()));
+    pipe(&objects("three").join("info/alternates"));
+    refused(&fixture, &["risk", "HEAD"], "three/objects/info/alternates` is a named pipe");
+}
+
+#[test]
+fn what_ends_at_once_is_no_reason_to_refuse() {
+    let fixture = Fixture::folder().committed();
+    for setting in ["core.attributesFile", "core.excludesFile", "mailmap.file"] {
+        fixture.git(&["config", setting, "/dev/null"]);
+    }
+    symlink("/dev/null", fixture.repo.join(".git/info/attributes")).unwrap();
+    for args in [&["assemble", "mend the clock"][..], &["risk", "HEAD"]] {
+        let (code, _, stderr) = within(&fixture, args);
+        assert_eq!(code, 0, "{args:?}: {stderr}");
+    }
+}

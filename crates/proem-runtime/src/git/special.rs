@@ -1,0 +1,227 @@
+//! Finds what git would wait for: named pipes and devices where it opens files.
+//!
+//! Git opens its configuration, attributes, excludes, mailmap, alternates, references and packs without asking
+//! what they are; a named pipe there keeps it waiting for somebody to write, and `/dev/zero` never ends.
+//! [`refuse`] looks at what has a fixed place before git runs, [`refuse_named`] at what configuration names, and
+//! [`waited_for`] at everything, once git has said nothing for too long. `/dev/null` ends at once and is how
+//! people switch such a file off.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::{FileTypeExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error,
+    files::{Content, FILE, named, read_regular},
+    git::Session,
+};
+
+/// The files that git opens in folders of a work tree.
+const IN_TREE: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
+
+/// The folders of a git folder whose entries are looked at before git runs.
+const IN_GIT: [&str; 6] = ["", "info", "objects/info", "objects/pack", "refs/heads", "refs/remotes/origin"];
+
+/// The settings of [`names_a_file`], as a pattern of git's.
+const SETTINGS: &str = r"^(core\.(attributesfile|excludesfile)|mailmap\.file)$";
+
+/// The files beside the user's configuration of git that are opened unless such a setting names others.
+const USERS: [&str; 2] = ["git/attributes", "git/ignore"];
+
+/// How deep alternates of alternates are followed; git goes as far (`alternates` in gitrepository-layout(5)).
+const MOST_ALTERNATES: usize = 5;
+
+/// More than any of the small files that are read here, in bytes.
+const SMALL: usize = 64 * 1024;
+
+/// The most entries, and the longest time, of a search after git was waited for in vain.
+const MOST_ENTRIES: usize = 200_000;
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Refuses what git would wait for in the repository around `folder`, in the places that are always the same.
+///
+/// # Errors
+///
+/// [`Error::NotRegular`]
+pub(super) fn refuse(folder: &Path) -> Result<(), Error> {
+    let Some(found) = around(folder)? else { return Ok(()) };
+    if let Some(root) = &found.root {
+        IN_TREE.iter().try_for_each(|name| check(&root.join(name)))?;
+    }
+    for git_dir in &found.git_dirs {
+        // The folder itself is first: what it leads to is read only after that.
+        IN_GIT.iter().try_for_each(|below| check_entries(&git_dir.join(below)))?;
+    }
+    found.git_dirs.iter().try_for_each(|git_dir| check_alternates(&git_dir.join("objects"), MOST_ALTERNATES))
+}
+
+/// Refuses what git would wait for where its configuration says so.
+///
+/// # Errors
+///
+/// [`Error::NotRegular`]; what keeps git from listing its configuration.
+pub(crate) fn refuse_named(session: &Session<'_>) -> Result<(), Error> {
+    let answer = session.ask_about(&["config", "-z", "--get-regexp"], &[SETTINGS], &[0, 1])?;
+    let entries = answer.stdout.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
+    refuse_values(session, entries.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\n').nth(1)))
+}
+
+/// Whether a setting names a file that git opens; `key` as git lists it.
+pub(super) fn names_a_file(key: &[u8]) -> bool {
+    matches!(key, b"core.attributesfile" | b"core.excludesfile" | b"mailmap.file")
+}
+
+/// Refuses what git would wait for among the `values` of such settings, and where it looks without any.
+///
+/// # Errors
+///
+/// [`Error::NotRegular`]
+pub(super) fn refuse_values<'v>(session: &Session<'_>, values: impl Iterator<Item = &'v [u8]>) -> Result<(), Error> {
+    let home = session.program.environment.get("HOME").map(Path::new);
+    for value in values {
+        let path = match value.strip_prefix(b"~/") {
+            Some(below) => home.map(|home| home.join(OsStr::from_bytes(below))),
+            None => Some(session.folder.join(OsStr::from_bytes(value))),
+        };
+        path.map_or(Ok(()), |path| check(&path))?;
+    }
+    let own = session.program.environment.get("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = own.or_else(|| home.map(|home| home.join(".config")));
+    own.map_or(Ok(()), |own| USERS.iter().try_for_each(|name| check(&own.join(name))))
+}
+
+/// What git may have waited for in the repository around `folder`, as an error; `None` if nothing is found.
+pub(super) fn waited_for(folder: &Path) -> Option<Error> {
+    let found = match around(folder) {
+        Ok(found) => found?,
+        Err(error) => return Some(error),
+    };
+    let mut search = Search { entries: 0, until: Instant::now().checked_add(LONGEST)? };
+    let everywhere = |git_dir: &PathBuf| search.special(git_dir, &|_| true);
+    let path = found.git_dirs.iter().find_map(everywhere).or_else(|| {
+        let opened = |name: &OsStr| IN_TREE.iter().any(|known| name == *known);
+        found.root.as_ref().and_then(|root| search.special(root, &opened))
+    });
+    check(&path?).err()
+}
+
+/// A repository, found without git.
+struct Found {
+    /// The root of its work tree, unless it is bare.
+    root: Option<PathBuf>,
+    /// The git folder of the work tree, and the one that work trees share if that is another.
+    git_dirs: Vec<PathBuf>,
+}
+
+fn around(folder: &Path) -> Result<Option<Found>, Error> {
+    let folder = fs::canonicalize(folder).map_err(Error::io("find", folder))?;
+    for ancestor in folder.ancestors() {
+        let dot_git = ancestor.join(".git");
+        let found = match dot_git.metadata() {
+            Ok(found) if found.is_dir() => Some((Some(ancestor.to_path_buf()), dot_git)),
+            Ok(found) if found.is_file() => named_by(&dot_git).map(|git_dir| (Some(ancestor.to_path_buf()), git_dir)),
+            Ok(_) => return check(&dot_git).map(|()| None),
+            Err(_) => is_bare(ancestor).then(|| (None, ancestor.to_path_buf())),
+        };
+        if let Some((root, git_dir)) = found {
+            check_entries(&git_dir)?;
+            let shared = line(&git_dir.join("commondir")).map(|common| git_dir.join(common));
+            let git_dirs = [Some(git_dir), shared].into_iter().flatten().collect();
+            return Ok(Some(Found { root, git_dirs }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a folder is a git folder by what git itself looks for.
+fn is_bare(folder: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok())
+}
+
+/// The git folder that the file `.git` of a linked work tree or a submodule names.
+fn named_by(dot_git: &Path) -> Option<PathBuf> {
+    let line = line(&fs::canonicalize(dot_git).ok()?)?;
+    let target = line.as_os_str().as_bytes().strip_prefix(b"gitdir: ")?;
+    Some(dot_git.parent()?.join(OsStr::from_bytes(target)))
+}
+
+/// The only line of a small file, as a path.
+fn line(path: &Path) -> Option<PathBuf> {
+    let Ok(Some(Content::Whole(bytes))) = read_regular(path, SMALL) else { return None };
+    Some(PathBuf::from(OsString::from_vec(bytes.trim_ascii_end().to_vec())))
+}
+
+fn check_alternates(objects: &Path, deeper: usize) -> Result<(), Error> {
+    let Some(deeper) = deeper.checked_sub(1) else { return Ok(()) };
+    let Ok(Some(Content::Whole(list))) = read_regular(&objects.join("info/alternates"), SMALL) else { return Ok(()) };
+    for alternate in list.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#")) {
+        let alternate = objects.join(OsStr::from_bytes(alternate));
+        ["info", "pack"].iter().try_for_each(|below| check_entries(&alternate.join(below)))?;
+        check_alternates(&alternate, deeper)?;
+    }
+    Ok(())
+}
+
+/// Checks each entry of a folder, if it is one.
+fn check_entries(folder: &Path) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries.take(MOST_ENTRIES).flatten() {
+        if entry.file_type().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            check(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a named pipe or a device; what isn't there, or can't be looked at, git itself speaks of.
+fn check(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(found) if is_waited_for(&found) => {
+            Err(Error::NotRegular { path: path.to_path_buf(), found: named(found.file_type()), wanted: FILE })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_waited_for(found: &fs::Metadata) -> bool {
+    let kind = found.file_type();
+    let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+    kind.is_fifo() || kind.is_block_device() || (kind.is_char_device() && !is_null())
+}
+
+/// A search with bounds.
+struct Search {
+    entries: usize,
+    until: Instant,
+}
+
+impl Search {
+    /// The first path below `folder` that `opened` names and that git would wait for. No link to a folder is
+    /// followed, and no other repository is entered.
+    fn special(&mut self, folder: &Path, opened: &dyn Fn(&OsStr) -> bool) -> Option<PathBuf> {
+        let mut folders = vec![folder.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                self.entries = self.entries.saturating_add(1);
+                if self.entries > MOST_ENTRIES || Instant::now() > self.until {
+                    return None;
+                }
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && entry.file_name() != ".git" {
+                    folders.push(entry.path());
+                } else if !kind.is_file() && opened(&entry.file_name()) && check(&entry.path()).is_err() {
+                    return Some(entry.path());
+                }
+            }
+        }
+        None
+    }
+}

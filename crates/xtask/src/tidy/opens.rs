@@ -1,0 +1,84 @@
+//! Files are opened in one place of each crate, where it is seen to that they are files.
+//!
+//! Whoever opens a named pipe waits for somebody to write into it, and a device never ends. Clippy can't keep
+//! this rule: it doesn't tell a test, which may open what it made itself, from the product.
+
+use super::{finding::Finding, sizes::without_tests, tree::Tree};
+
+/// The crates that open files.
+const CRATES: &[&str] = &["crates/proem-cli/", "crates/proem-llm/", "crates/proem-runtime/", "crates/proem-store/"];
+
+/// Where they do.
+const DOORS: &[&str] = &[
+    "crates/proem-llm/src/cassette/file.rs",
+    "crates/proem-runtime/src/files/read.rs",
+    "crates/proem-runtime/src/files/write.rs",
+    "crates/proem-store/src/file.rs",
+];
+
+/// What opens one.
+const OPENS: &[&str] = &[
+    "File::open(",
+    "File::create(",
+    "File::create_new(",
+    "File::options(",
+    "OpenOptions::new(",
+    "fs::copy(",
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::write(",
+];
+
+/// Reads the sources of these crates but for their tests.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let is_product = |path: &str| {
+        CRATES.iter().any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("src/")))
+            && path.ends_with(".rs")
+            && !path.ends_with("/tests.rs")
+            && !path.contains("/tests/")
+            && !DOORS.contains(&path)
+    };
+    let mut findings = Vec::new();
+    for (path, text) in tree.files().filter(|(path, _)| is_product(path)) {
+        for (number, line) in (1..).zip(without_tests(text)) {
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            for opens in OPENS.iter().filter(|opens| line.contains(**opens)) {
+                let problem = format!("`{opens}` may wait for a named pipe");
+                findings.push(Finding::in_file(path, problem, "open it as `files::open` does").at(Some(number)));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::finding::lines;
+
+    fn problems(path: &str, text: &str) -> Vec<String> {
+        lines(&check(&Tree::from([(path, text)])))
+    }
+
+    #[test]
+    fn each_way_to_open_a_file_is_found_but_where_it_belongs() {
+        for opens in OPENS {
+            let line = format!("\nlet x = std::{opens}path);");
+            let expected = format!(
+                "crates/proem-cli/src/a.rs:2: `{opens}` may wait for a named pipe; open it as `files::open` does"
+            );
+            assert_eq!(problems("crates/proem-cli/src/a.rs", &line), [expected]);
+            for path in ["crates/proem-store/src/file.rs", "crates/proem-cli/tests/a.rs", "crates/proem-lab/src/a.rs"] {
+                assert_eq!(problems(path, &line), Vec::<String>::new(), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn tests_and_comments_may_name_them() {
+        let text = "/// `File::open(` waits.\nfn f() {}\n\n#[cfg(test)]\nmod tests {\n    fs::write(a, b)\n}\n";
+        assert_eq!(problems("crates/proem-cli/src/a.rs", text), Vec::<String>::new());
+    }
+}
