@@ -23,7 +23,7 @@ mod usage;
 mod used;
 mod weights;
 
-pub use choose::{Caps, Chosen, Cut, Reason, Selection, choose};
+pub use choose::{BaseNames, Caps, Chosen, Cut, Reason, Selection, choose};
 pub use index::Index;
 pub use kinds::{FEATURE_NAMES, FEATURES, Features};
 pub use lexicon::Lexicon;

@@ -15,7 +15,7 @@ use proem_engine::embedding::{Embedder as _, ModelId, Vector};
 use proem_engine::error::ErrorKind;
 use proem_engine::mode::Mode;
 use proem_engine::select::{
-    Caps, FEATURES, Index, MAX_BYTES, Meant, Ranked, Ranking, Reason, Selector, Usage, Used, choose, key,
+    BaseNames, Caps, FEATURES, Index, MAX_BYTES, Meant, Ranked, Ranking, Reason, Selector, Usage, Used, choose, key,
 };
 use serde_json::json;
 
@@ -166,7 +166,7 @@ fn ten_thousand_tools_of_one_name_and_without_description_are_ranked() {
 /// One capability, its kind and modes as JSON, its probability and what becomes of it.
 type Row = (&'static str, &'static str, f32, Result<(), Reason>);
 
-fn check_choice(rows: &[Row], caps: &Caps, named: &[&str], abstained: bool) {
+fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[&'static str]), abstained: bool) {
     let lines: String =
         rows.iter().map(|(name, more, ..)| format!("{{\"name\":\"{name}\",\"description\":\"d\"{more}}}\n")).collect();
     let all = Catalogue::new(parse_lines("f", &lines), &Approvals::default());
@@ -174,7 +174,9 @@ fn check_choice(rows: &[Row], caps: &Caps, named: &[&str], abstained: bool) {
     let place = |name: &str| all.entries().iter().position(|entry| entry.name().as_str() == name).unwrap();
     let ranked = |row: &Row| Ranked { entry: place(row.0), probability: row.2, features: [0.0; FEATURES], part: 0 };
     let ranking = Ranking { ranked: rows.iter().map(ranked).collect(), threshold: 0.5, degraded: None, cut: false };
-    let selection = choose(all.entries(), &ranking, caps, &named.iter().copied().collect());
+    let names = |names: &[&'static str]| names.iter().copied().collect();
+    let base = BaseNames { tools: names(tools), skills: names(skills) };
+    let selection = choose(all.entries(), &ranking, caps, &base);
     let mut found: Vec<(usize, &str, Result<(), Reason>)> = Vec::new();
     let name = |entry: usize| -> &str { Capability::name(&all.entries()[entry]).as_str() };
     found.extend(selection.chosen.iter().map(|chosen| (chosen.rank, name(chosen.entry), Ok(()))));
@@ -194,23 +196,44 @@ fn caps_modes_and_thresholds_hold_and_say_why() {
         of.into_iter().zip(verdicts).map(|((name, more, p), verdict)| (name, more, p, verdict)).collect()
     };
     let all = Ok(());
-    let check = |caps: Caps, named: &[&str], verdicts| check_choice(&rows(verdicts), &caps, named, false);
-    check(caps(9, 9, 9, None), &[], [all, Err(Reason::Mode), all, all, all]);
-    check(Caps { mode: Mode::Act, ..caps(9, 9, 9, None) }, &[], [all; 5]);
-    check(caps(9, 9, 1, None), &[], [all, Err(Reason::Mode), all, Err(Reason::Results), Err(Reason::Results)]);
-    check(caps(1, 0, 9, None), &[], [all, Err(Reason::Mode), Err(Reason::Cap), Err(Reason::Cap), Err(Reason::Cap)]);
+    let check = |caps: Caps, tools: &[&'static str], skills: &[&'static str], verdicts| {
+        check_choice(&rows(verdicts), &caps, (tools, skills), false);
+    };
+    check(caps(9, 9, 9, None), &[], &[], [all, Err(Reason::Mode), all, all, all]);
+    check(Caps { mode: Mode::Act, ..caps(9, 9, 9, None) }, &[], &[], [all; 5]);
+    check(caps(9, 9, 1, None), &[], &[], [all, Err(Reason::Mode), all, Err(Reason::Results), Err(Reason::Results)]);
+    check(
+        caps(1, 0, 9, None),
+        &[],
+        &[],
+        [all, Err(Reason::Mode), Err(Reason::Cap), Err(Reason::Cap), Err(Reason::Cap)],
+    );
     // A base tool takes its place among the tools, and a default skill among the skills.
     check(
         caps(2, 1, 9, None),
-        &["a", "e"],
+        &["a"],
+        &["e"],
         [Err(Reason::Named), Err(Reason::Mode), Err(Reason::Cap), all, Err(Reason::Named)],
     );
-    check(caps(1, 9, 9, None), &["d"], [Err(Reason::Cap), Err(Reason::Mode), all, Err(Reason::Named), all]);
+    check(caps(1, 9, 9, None), &["d"], &[], [Err(Reason::Cap), Err(Reason::Mode), all, Err(Reason::Named), all]);
+    // So does one that the catalogue doesn't have.
+    check(
+        caps(2, 1, 9, None),
+        &["x"],
+        &["y"],
+        [all, Err(Reason::Mode), Err(Reason::Cap), Err(Reason::Cap), Err(Reason::Cap)],
+    );
+    check(
+        caps(1, 2, 9, None),
+        &["x"],
+        &["y"],
+        [Err(Reason::Cap), Err(Reason::Mode), all, Err(Reason::Cap), Err(Reason::Cap)],
+    );
     let unlikely = Err(Reason::Unlikely);
-    check(caps(9, 9, 9, Some(0.65)), &[], [all, Err(Reason::Mode), all, unlikely, unlikely]);
-    check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(0.95)), &[], true);
-    check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(f32::NAN)), &[], true);
-    check_choice(&[], &caps(9, 9, 9, None), &[], true);
+    check(caps(9, 9, 9, Some(0.65)), &[], &[], [all, Err(Reason::Mode), all, unlikely, unlikely]);
+    check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(0.95)), (&[], &[]), true);
+    check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(f32::NAN)), (&[], &[]), true);
+    check_choice(&[], &caps(9, 9, 9, None), (&[], &[]), true);
 }
 
 #[test]
@@ -219,7 +242,7 @@ fn at_most_ten_entries_that_were_cut_are_named() {
     let tools = catalogue(many.iter().map(|(name, text)| (name.as_str(), text.as_str())));
     let ranking = rank(&selector(&[]), &tools, &Usage::default(), None, "weather");
     let caps = Caps { mode: Mode::Act, tools: 40, skills: 0, results: 3, min_score: Some(0.0) };
-    let selection = choose(tools.entries(), &ranking, &caps, &BTreeSet::new());
+    let selection = choose(tools.entries(), &ranking, &caps, &BaseNames::default());
     assert_eq!((selection.chosen.len(), selection.cut.len()), (3, 10));
 }
 

@@ -25,6 +25,7 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
+use proem_engine::select::BaseNames;
 use proem_engine::tokens::Counts;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
@@ -165,7 +166,7 @@ pub struct Assembled {
     pub noted: Vec<Noted>,
     /// How many texts from outside were looked at.
     pub scanned: usize,
-    /// Names that caps left out, in our words.
+    /// What is not named because of a cap, or not as it is configured, in our words.
     pub left_out: Vec<String>,
 }
 
@@ -186,7 +187,7 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     };
     let (tools, more_tools) = request.settings.tools(mode.mode);
     let (skills, more_skills) = request.settings.skills(mode.mode);
-    let base: BTreeSet<&str> = tools.iter().chain(&skills).map(String::as_str).collect();
+    let base = BaseNames { tools: names(&tools), skills: names(&skills) };
     let caps = request.settings.caps(mode.mode);
     let selected = request.selecting.map(|selecting| selecting::select(selecting, &caps, &base)).transpose()?;
     let wanted = request.task.text().unwrap_or_default();
@@ -245,6 +246,10 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
         noted: screen.into_noted(),
         left_out,
     })
+}
+
+fn names(names: &[String]) -> BTreeSet<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// The mode whose examples are nearest to the task, if meaning may choose it.

@@ -38,8 +38,12 @@ pub struct Output {
     pub metrics: Metrics,
     /// Whether something was done with less than it needs, such as selection without embeddings.
     pub degraded: bool,
-    /// Why.
+    /// Why; empty if nothing was.
     pub degraded_reasons: Vec<String>,
+    /// What was left out as configured, such as tools over `max_tools`.
+    pub left_out: Vec<String>,
+    /// What was done otherwise than configured, such as a file that is missing.
+    pub notes: Vec<String>,
     /// The request, message by message.
     pub messages: Vec<MessageOut>,
     /// The account of every token.
@@ -236,9 +240,6 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
         }
     }
     let degraded = degraded(assembled, &extra.degraded);
-    let mut reasons = degraded.clone();
-    reasons.extend(assembled.left_out.iter().cloned());
-    reasons.extend(extra.notes);
     let named = |base: &[String], kind: Kind| -> Vec<String> {
         let chosen = assembled.selected.iter().flat_map(|selected| selected.chosen(kind)).map(str::to_owned);
         base.iter().cloned().chain(chosen).collect()
@@ -269,7 +270,9 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             capability_tokens: capability_tokens(assembled),
         },
         degraded: !degraded.is_empty(),
-        degraded_reasons: reasons,
+        degraded_reasons: degraded,
+        left_out: assembled.left_out.clone(),
+        notes: extra.notes,
         messages,
         report: assembled.report.clone(),
         cache: extra.cache,

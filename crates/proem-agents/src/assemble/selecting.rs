@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use proem_engine::Error;
 use proem_engine::catalogue::{Approval, Capability, Catalogue, Kind, signature};
 use proem_engine::input::Value;
-use proem_engine::select::{Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
+use proem_engine::select::{BaseNames, Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
 use proem_guard::Untrusted;
 
 /// What is selected from, and the task prepared for it.
@@ -78,18 +78,18 @@ impl Selected {
 }
 
 /// Ranks the catalogue and chooses.
-pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, named: &BTreeSet<&str>) -> Result<Selected, Error> {
+pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, base: &BaseNames<'_>) -> Result<Selected, Error> {
     let Selecting { catalogue, index, selector, query, meant } = selecting;
     let entries = catalogue.entries();
     let ranking = selector.rank(entries, index, query, meant.as_ref())?;
-    let selection = choose(entries, &ranking, caps, named);
+    let selection = choose(entries, &ranking, caps, base);
     let chosen = selection.chosen.iter().map(|chosen| (chosen.rank, None));
     let cut = selection.cut.iter().map(|cut| (cut.rank, Some(cut.reason)));
     let mut looked_at: Vec<(usize, Option<Reason>)> = chosen.chain(cut).collect();
     looked_at.sort_unstable_by_key(|(rank, _)| *rank);
     let candidates =
         looked_at.into_iter().filter_map(|(rank, cut)| candidate(selecting, &ranking, rank, cut)).collect();
-    let unapproved = |name: &&&str| catalogue.get(name).is_some_and(|entry| entry.approval() == Approval::Outside);
+    let unapproved = |name: &&str| catalogue.get(name).is_some_and(|entry| entry.approval() == Approval::Outside);
     Ok(Selected {
         candidates,
         abstained: selection.abstained,
@@ -97,7 +97,7 @@ pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, named: &BTreeSet<&s
         entries: entries.len(),
         degraded: ranking.degraded,
         cut: ranking.cut,
-        unapproved_base: named.iter().filter(unapproved).map(|name| (*name).to_owned()).collect(),
+        unapproved_base: base.iter().filter(unapproved).map(str::to_owned).collect(),
     })
 }
 

@@ -23,7 +23,7 @@ fn section(run: &Run, name: &str) -> String {
 }
 
 /// Writes what `proem trust` writes for one file.
-fn trust(fixture: &Fixture, path: &str) {
+pub(crate) fn trust(fixture: &Fixture, path: &str) {
     let bytes = fs::read(fixture.repo.join(path)).unwrap();
     let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let key = fixture.repo.join(".git").to_str().unwrap().to_owned();
@@ -221,7 +221,7 @@ fn layer_files_that_are_missing_or_lie_elsewhere() {
     let rules = json["report"]["prompt"]["files"].as_array().unwrap().iter();
     let rules = rules.filter(|file| file["path"] == "assemble/task/_rules.prompt").collect::<Vec<_>>();
     assert_eq!(rules, [&json!({ "path": "assemble/task/_rules.prompt", "origin": "embedded" })]);
-    let reported = format!("{:#}\n{}", json["degradedReasons"], missing.stderr());
+    let reported = format!("{:#}\n{}", json["notes"], missing.stderr());
     paths("../../home/rules.md");
     let above = fixture.proem(&["assemble", "start"]);
     snapshot!(format!("{reported}\n{}", above.transcript()));

@@ -66,6 +66,32 @@ fn unapproved_tools_are_named_by_signature_and_counted() {
 }
 
 #[test]
+fn caps_count_everything_that_is_named() {
+    let fixture = with_tools();
+    let named = |caps: &str| {
+        fixture.configure(
+            "config.toml",
+            &format!("[assemble]\ntools = [\"shell\", \"browser\"]\nmin_score = 0.0\n{caps}\n"),
+        );
+        let run = fixture.proem(&["assemble", TASK, "--json", "--mode", "act"]);
+        let json = run.json();
+        let count = json["tools"].as_array().unwrap().len();
+        // What a cap left out is no reason to call the prompt degraded.
+        assert_eq!((&json["degraded"], &json["degradedReasons"]), (&json!(false), &json!([])), "{caps}");
+        (count, json["leftOut"].clone(), json["notes"].clone(), run.stderr().to_owned())
+    };
+    // No catalogue has `shell` or `browser`.
+    let (count, left_out, notes, _) = named("");
+    assert_eq!((count, &left_out, &notes), (5, &json!([]), &json!([])));
+    assert_eq!(named("max_tools = 3").0, 3);
+    assert_eq!(named("max_tools = 2").0, 2);
+    let (count, left_out, _, stderr) = named("max_tools = 1");
+    assert_eq!((count, left_out), (1, json!(["tool `browser`: over max_tools"])));
+    assert!(stderr.contains("note: tool `browser`: over max_tools\n"), "{stderr}");
+    assert_eq!(named("[assemble.modes.act]\nmax_tools = 4").0, 4);
+}
+
+#[test]
 fn explained_candidates_say_why() {
     let run = with_tools().proem(&["assemble", TASK, "--explain"]);
     let line = |name: &str| run.stderr().lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();

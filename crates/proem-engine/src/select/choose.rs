@@ -84,16 +84,34 @@ impl Reason {
 /// How many entries that were not chosen are named with their reason.
 const MAX_CUT: usize = 10;
 
-/// Chooses from a ranking. `named` are the base tools and default skills, which count towards the
-/// caps and aren't chosen twice.
+/// What is named whatever the task.
+#[derive(Debug, Clone, Default)]
+pub struct BaseNames<'n> {
+    /// Base tools.
+    pub tools: BTreeSet<&'n str>,
+    /// Default skills.
+    pub skills: BTreeSet<&'n str>,
+}
+
+impl<'n> BaseNames<'n> {
+    /// Every name, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = &'n str> {
+        self.tools.union(&self.skills).copied()
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.tools.contains(name) || self.skills.contains(name)
+    }
+}
+
+/// Chooses from a ranking. What is `named` anyway counts towards the caps, whether the catalogue has it or
+/// not, and isn't chosen twice.
 #[must_use]
-pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named: &BTreeSet<&str>) -> Selection {
+pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named: &BaseNames<'_>) -> Selection {
     let least = caps.min_score.unwrap_or(ranking.threshold);
     let mut selection = Selection { abstained: true, ..Selection::default() };
-    let already =
-        |kind: Kind| capabilities.iter().filter(|c| c.kind() == kind && named.contains(c.name().as_str())).count();
     let (mut tools, mut skills) =
-        (Room::new(caps.tools, already(Kind::Tool)), Room::new(caps.skills, already(Kind::Skill)));
+        (Room::new(caps.tools, named.tools.len()), Room::new(caps.skills, named.skills.len()));
     for (rank, ranked) in ranking.ranked.iter().enumerate() {
         let Some(capability) = capabilities.get(ranked.entry) else { continue };
         let likely = ranked.probability >= least;
