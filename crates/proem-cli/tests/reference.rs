@@ -128,6 +128,7 @@ fn models() {
         let mode = match model.caching.mode {
             Mode::Explicit => "caches up to breakpoints",
             Mode::Implicit => "caches by itself",
+            Mode::Never => "caches nothing",
         };
         out.push_str(&format!("- {} ({mode}): {}\n", model.name, addresses(model)));
     }

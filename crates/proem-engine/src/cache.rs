@@ -73,6 +73,8 @@ pub enum Verdict {
     },
     /// The request changes from its first byte on.
     NothingStable,
+    /// The model's provider caches nothing for it.
+    NeverCaches,
     /// The shortest prefix that the model's provider caches isn't known. Breakpoints are planned all
     /// the same: one that comes too early is ignored and costs nothing.
     Unknown,
@@ -99,7 +101,10 @@ fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exa
     let prefixes = prefixes(assembly, before);
     let stable_tokens = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
     let minimum = model.min_prefix_tokens.map(NonZeroUsize::get);
-    let verdict = verdict(stable_tokens, minimum, exactness);
+    let verdict = match model.caching.mode {
+        Mode::Never => Verdict::NeverCaches,
+        Mode::Explicit | Mode::Implicit => verdict(stable_tokens, minimum, exactness),
+    };
     let mut plan = CachePlan {
         model: model.name.clone(),
         breakpoints: breakpoints(prefixes, model),
@@ -145,6 +150,7 @@ impl CachePlan {
             Verdict::NothingStable => {
                 format!("none of the {total} tokens are stable, so every call pays for all of them")
             }
+            Verdict::NeverCaches => format!("{model} caches nothing, so every call pays for all {total} tokens"),
             Verdict::Unknown => format!(
                 "the first {stable} of {total} tokens are stable, but how many {model} needs to cache them is not known"
             ),
@@ -181,7 +187,7 @@ fn prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
 /// Those prefixes that a request asks for; if there are too many, the longest save the most.
 fn breakpoints(mut prefixes: Vec<Breakpoint>, model: &Model) -> Vec<Breakpoint> {
     let most = match model.caching.mode {
-        Mode::Implicit => 0,
+        Mode::Implicit | Mode::Never => 0,
         Mode::Explicit => model.caching.max_breakpoints.map_or(0, NonZeroUsize::get),
     };
     let minimum = model.min_prefix_tokens.map_or(0, NonZeroUsize::get);
@@ -346,6 +352,7 @@ mod tests {
                 [272_000, 1],
                 "gpt-6-sol caches the first 272,000 of 272,001 tokens; what that saves is not known",
             ),
+            ("gpt-4-turbo", Exact, [9_000, 1], "gpt-4-turbo caches nothing, so every call pays for all 9,001 tokens"),
             ("gpt-4o", Exact, [0, 1_602], "none of the 1,602 tokens are stable, so every call pays for all of them"),
             (
                 "claude-sonnet-5-5",

@@ -80,9 +80,9 @@ pub struct Caching {
     /// The order in which a prefix is made; empty if unknown.
     #[serde(default)]
     pub order: Vec<Stage>,
-    /// How many breakpoints a request may have; absent for [`Mode::Implicit`].
+    /// How many breakpoints a request may have; absent for any mode but [`Mode::Explicit`].
     pub max_breakpoints: Option<NonZeroUsize>,
-    /// The lifetimes on offer, the default first.
+    /// The lifetimes on offer, the default first; none for [`Mode::Never`].
     pub lifetimes: Vec<Lifetime>,
     /// What a cached token costs, in hundredths of an input token.
     pub read_percent: Option<NonZeroU32>,
@@ -98,6 +98,8 @@ pub enum Mode {
     Explicit,
     /// The provider, by the longest prefix it has seen.
     Implicit,
+    /// Nobody: nothing is cached.
+    Never,
 }
 
 /// A part of a request, as prefixes order them.
@@ -478,7 +480,8 @@ sources = []
         assert_eq!(providers.model("small").unwrap().name, "claude-haiku-4-5");
         for model in providers.models() {
             assert!(!model.sources.is_empty(), "{}", model.name);
-            assert!(!model.caching.sources.is_empty() && !model.caching.lifetimes.is_empty(), "{}", model.name);
+            assert!(!model.caching.sources.is_empty(), "{}", model.name);
+            assert_eq!(model.caching.lifetimes.is_empty(), model.caching.mode == Mode::Never, "{}", model.name);
             assert_eq!(model.caching.max_breakpoints.is_some(), model.caching.mode == Mode::Explicit, "{}", model.name);
         }
     }
@@ -505,6 +508,10 @@ sources = []
             ("claude-haiku-4-5", "o200k × 1.30", Exactness::Estimate),
             ("claude-haiku-5-5", "o200k × 1.76", Exactness::Estimate),
             ("gpt-4o", "o200k", Exactness::Exact),
+            // OpenAI's table, `tiktoken/model.py`, has these three under cl100k.
+            ("gpt-4", "cl100k", Exactness::Exact),
+            ("gpt-4-turbo", "cl100k", Exactness::Exact),
+            ("gpt-3.5-turbo", "cl100k", Exactness::Exact),
         ] {
             let model = providers.model(name).unwrap();
             assert_eq!((model.counter().name(), model.counter().exactness()), (counter, exactness), "{name}");

@@ -189,6 +189,8 @@ pub enum Unwritten {
     OtherPrompt,
     /// It has no breakpoint, or the provider says that it wrote nothing.
     NothingKept,
+    /// Nothing is cached for its model.
+    NoCache,
 }
 
 /// Compares the second request with the first.
@@ -297,6 +299,9 @@ fn verdict(
         return if changed && is_of_the_first { Verdict::Changed } else { Verdict::Hit { tokens: read } };
     }
     let mode = model.map(|model| model.caching.mode);
+    if mode == Some(Mode::Never) {
+        return Verdict::NeverWritten { why: Unwritten::NoCache };
+    }
     // A provider that decides on its own keeps what comes behind the stable prefix too.
     let tokens = match mode {
         Some(Mode::Implicit) => second.stable_tokens.max(shared_tokens),
@@ -359,7 +364,7 @@ fn missed_tokens(second: &Seen<'_>, verdict: &Verdict) -> Option<u64> {
         // Nothing was there to be read, or all of it was.
         Verdict::Hit { .. }
         | Verdict::TooShort { .. }
-        | Verdict::NeverWritten { why: Unwritten::NotSent | Unwritten::OtherPrompt } => Some(0),
+        | Verdict::NeverWritten { why: Unwritten::NotSent | Unwritten::OtherPrompt | Unwritten::NoCache } => Some(0),
         _ => {
             let read = usage.cache_read?;
             let unread = usage.input?.saturating_sub(read);

@@ -222,6 +222,13 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
     let unmarked = Sent { marked: Marked::No, usage: None, ..Sent::default() };
     let nothing_kept = Verdict::NeverWritten { why: Unwritten::NothingKept };
     assert_eq!(compared(&unmarked, &Sent::default()).verdict, nothing_kept);
+    let never = || Sent { model: "gpt-4", marked: Marked::No, usage: used(7_500, 0, 0), ..Sent::default() };
+    check(
+        &never(),
+        &never(),
+        (Verdict::NeverWritten { why: Unwritten::NoCache }, Some(0), None),
+        "the cache missed because nothing is cached for this model; GPT-4o and later models have a cache",
+    );
     check(
         &Sent::default(),
         &Sent { marked: Marked::No, ..Sent::default() },

@@ -121,6 +121,7 @@ fn unwritten(why: Unwritten, cost: &str) -> String {
         Unwritten::NothingKept => {
             format!("the first request wrote nothing to it{cost}; look at its plan with `proem runs show`")
         }
+        Unwritten::NoCache => String::from("nothing is cached for this model; GPT-4o and later models have a cache"),
     }
 }
 
