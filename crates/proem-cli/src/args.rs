@@ -1,6 +1,7 @@
 //! The command line, as `--help` documents it.
 
 pub(crate) mod book;
+mod models;
 pub(crate) mod records;
 pub(crate) mod risk;
 
@@ -11,6 +12,7 @@ use proem_runtime::readers::Kind;
 use proem_text::Source;
 
 pub(crate) use self::book::{BookCommand, BookPlace, BookTest};
+use self::models::with_models;
 
 /// Decides what a language model reads, and accounts for every token of it.
 #[derive(Debug, Parser)]
@@ -103,13 +105,16 @@ pub(crate) enum ReferenceDocument {
 const COLOURS: &str = "\
 Colours are for terminals; NO_COLOR=1 turns them off, and CLICOLOR_FORCE=1 has them in pipes too.";
 
-const ASSEMBLE_EXAMPLES: &str = "\
+const ASSEMBLE_EXAMPLES: &str = with_models!(
+    "the role that the prompt names, `small`",
+    "\
 Examples:
   proem assemble \"fix the flaky parser test\"
   proem assemble \"review this diff\" --explain
   proem assemble \"add retries\" --format anthropic --model small > body.json
   proem assemble --task-untrusted \"$ISSUE_TITLE\" --json     # in CI: somebody else wrote it
-  git log -1 --format=%s | proem assemble - --task-untrusted";
+  git log -1 --format=%s | proem assemble - --task-untrusted"
+);
 
 const BOOK_EXAMPLES: &str = "\
 Examples:
@@ -126,13 +131,16 @@ Examples:
   proem catalogue approve github     # shows the whole manifest, asks once
   proem catalogue refresh            # after a file changed; starts no server";
 
-const RUN_EXAMPLES: &str = "\
+const RUN_EXAMPLES: &str = with_models!(
+    "what the prompt file names as `model:`, or `small`",
+    "\
 Examples:
   proem run reviews/triage --input issue.json
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
-  proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes";
+  proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
+);
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
@@ -149,11 +157,14 @@ Examples:
   proem select --catalogue tools.jsonl --queries tasks.jsonl --json > ranked.jsonl
   tail -f tasks.jsonl | proem select --queries - --usage used.jsonl --json";
 
-const TOKENS_EXAMPLES: &str = "\
+const TOKENS_EXAMPLES: &str = with_models!(
+    "the role `small`",
+    "\
 Examples:
   proem tokens README.md src/*.rs
   git diff | proem tokens -
-  proem tokens --model claude-haiku-4-5 --json prompt.md";
+  proem tokens --model claude-haiku-4-5 --json prompt.md"
+);
 
 const TRUST_EXAMPLES: &str = "\
 Examples:
@@ -233,9 +244,12 @@ pub(crate) struct Assemble {
     /// Account for every token on standard error
     #[arg(long)]
     pub(crate) explain: bool,
-    /// The model or role to count, plan and encode for
+    /// The model or role to count, plan and encode for, instead of the prompt's own
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// Whose model it is: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
     /// The most input tokens
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
@@ -505,6 +519,12 @@ pub(crate) struct Tokens {
     /// Count for this model or role only
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// Whose model it is: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The folder whose project's configuration counts
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

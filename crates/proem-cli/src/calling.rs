@@ -68,44 +68,92 @@ impl Asked {
     }
 }
 
-/// The model `wanted` at `provider`, or where it is known to be.
+/// Which model is meant, by whoever says so. Every command that counts, plans, encodes for or asks a
+/// model finds it through this.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct WantedModel<'w> {
+    /// What `--model` says: a model, a role, or `PROVIDER/MODEL`.
+    pub(crate) model: Option<&'w str>,
+    /// What `--provider` says.
+    pub(crate) provider: Option<&'w str>,
+    /// What the prompt file names.
+    pub(crate) prompt: Option<&'w str>,
+}
+
+impl<'w> WantedModel<'w> {
+    /// The model or role: the command line's, the configuration's, the prompt's, in this order.
+    pub(crate) fn name(&self, config: &'w Config) -> &'w str {
+        self.model.or(config.model.as_deref()).or(self.prompt).unwrap_or("small")
+    }
+
+    /// Whose model it is, if anybody says so, and what it is called there.
+    fn place(&self, config: &'w Config) -> (Option<&'w str>, &'w str) {
+        let name = self.name(config);
+        let parts = |name: &'w str| match name.split_once('/') {
+            Some((first, rest)) if is_known(config, first) => (Some(first), rest),
+            _ => (None, name),
+        };
+        match (config.roles.get(name), self.provider) {
+            // A role says who and which; the command line may say who else.
+            (Some(role), provider) => {
+                let (by_role, model) = parts(role);
+                (provider.or(by_role), model)
+            }
+            // With a provider beside it, a slash belongs to the model's name.
+            (None, Some(provider)) => (Some(provider), name),
+            (None, None) => parts(name),
+        }
+    }
+}
+
+/// The model that is wanted, and where it is.
 pub(crate) fn ask(
     config: &Config,
     providers: &Providers,
-    wanted: &str,
-    provider: Option<&str>,
+    wanted: &WantedModel<'_>,
     environment: &Environment,
 ) -> Result<Asked, Failure> {
-    let name = config.roles.get(wanted).map_or(wanted, String::as_str);
-    let (provider, name) = match (provider, name.split_once('/')) {
-        (None, Some((first, rest))) if is_known(config, first) => (Some(first), rest),
-        (provider, _) => (provider, name),
-    };
+    let (provider, name) = wanted.place(config);
     let listed = providers.model(name);
     let provider = match (provider, &listed) {
         (Some(provider), _) => provider.to_owned(),
         (None, Ok(model)) => protocol_name(model.provider()).to_owned(),
-        (None, Err(unknown)) => match hosts(config, name).as_slice() {
-            [host] => (*host).to_owned(),
-            [] => {
-                return Err(Failure::usage(format!(
-                    "{unknown}\n  any other model can be asked with --provider, one of {}",
-                    known(config).join(", ")
-                )));
-            }
-            several => {
-                return Err(Failure::usage(format!(
-                    "`{name}` is a model of several providers; choose --provider from {}",
-                    several.join(", ")
-                )));
-            }
-        },
+        (None, Err(unknown)) => host(config, name, unknown)?,
     };
     let endpoint = located(config, &provider, environment)?;
+    if let Ok(model) = &listed
+        && model.name != name
+        && model.provider() != endpoint.provider
+    {
+        return Err(Failure::usage(format!(
+            "`{name}` is {}, which `{provider}` does not have; name one of its models with --model, or set \
+             `{name} = \"{provider}/MODEL\"` under `[roles]`",
+            model.name
+        )));
+    }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model(providers, name, (&provider, endpoint.provider), &file);
     let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
     Ok(Asked { model, endpoint, arrival })
+}
+
+/// The one provider whose configuration lists a model that is otherwise unknown.
+fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<String, Failure> {
+    match hosts(config, name).as_slice() {
+        [host] => Ok((*host).to_owned()),
+        [] => {
+            let roles: Vec<String> = config.roles.iter().map(|(role, model)| format!("{role} ({model})")).collect();
+            let roles = if roles.is_empty() { String::new() } else { format!("\n  your roles: {}", roles.join(", ")) };
+            Err(Failure::usage(format!(
+                "{unknown}{roles}\n  any other model is named as PROVIDER/MODEL, or with --provider, one of {}",
+                known(config).join(", ")
+            )))
+        }
+        several => Err(Failure::usage(format!(
+            "`{name}` is a model of several providers; choose --provider from {}",
+            several.join(", ")
+        ))),
+    }
 }
 
 /// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.

@@ -127,6 +127,23 @@ pub(crate) fn now() -> i64 {
 impl Project {
     /// Opens the project around `folder`.
     pub(crate) fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
+        let (mut project, own) = Self::configured_in(folder, places)?;
+        if let Some(layer) = read_book(&places.book(), Origin::User)? {
+            project.layers.push(layer);
+        }
+        project.read_own_book(reading)?;
+        project.read_configured(&own, places)?;
+        Ok(project)
+    }
+
+    /// The project around `folder` without any book but the embedded one: for what needs its configuration
+    /// only.
+    pub(crate) fn without_book(folder: &Path, places: &Places) -> Result<Self, Failure> {
+        Ok(Self::configured_in(folder, places)?.0)
+    }
+
+    /// The project with its configuration, and what its own file says of that.
+    fn configured_in(folder: &Path, places: &Places) -> Result<(Self, Config), Failure> {
         let user = Config::of_user(&places.config_file())?;
         let git = GitProgram::find(&Environment::inherited())?.within(user.git.limits());
         let (root, key) = locate(folder, &git)?;
@@ -147,12 +164,7 @@ impl Project {
         };
         let own = project.configure(user)?;
         project.catalogue[1] = own.catalogue.clone();
-        if let Some(layer) = read_book(&places.book(), Origin::User)? {
-            project.layers.push(layer);
-        }
-        project.read_own_book(reading)?;
-        project.read_configured(&own, places)?;
-        Ok(project)
+        Ok((project, own))
     }
 
     /// The book, all layers laid over each other.

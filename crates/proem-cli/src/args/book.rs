@@ -5,11 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-const TEST_EXAMPLES: &str = "\
+use super::models::with_models;
+
+const TEST_EXAMPLES: &str = with_models!(
+    "what the prompt file names as `model:`, or `small`",
+    "\
 Examples:
   proem book test                 # every prompt that has cases, without a model
   proem book test risk/decision --live --times 5
-  proem book test --json";
+  proem book test --json"
+);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BookCommand {

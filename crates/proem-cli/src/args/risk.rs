@@ -7,9 +7,12 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
 use proem_risk::level::Level;
 
+use super::models::with_models;
 use super::records::Wishes;
 
-pub(super) const RISK_EXAMPLES: &str = "\
+pub(super) const RISK_EXAMPLES: &str = with_models!(
+    "the role that its prompts name, `small`",
+    "\
 Examples:
   proem risk                            # what is not committed; otherwise the last commit
   proem risk HEAD~1 --explain
@@ -17,7 +20,8 @@ Examples:
   proem risk main..feature --each       # every commit of it on its own
   proem risk --since 30d                # recent commits, the riskiest first
   proem risk --staged --fail-on high    # for hooks: exit code 1 at HIGH
-  proem risk feedback last --caught";
+  proem risk feedback last --caught"
+);
 
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
@@ -144,13 +148,16 @@ impl FailOn {
     }
 }
 
-pub(super) const FEEDBACK_EXAMPLES: &str = "\
+pub(super) const FEEDBACK_EXAMPLES: &str = with_models!(
+    "the role that its prompt names, `small`",
+    "\
 Examples:
   proem risk feedback last --caught
   proem risk feedback 3f2a9c01 --false-positive \"coupled by the framework\" --metric coupling
   proem risk feedback --report --since 90d
   proem risk feedback --apply           # take the suggested thresholds over
-  proem risk feedback --undo";
+  proem risk feedback --undo"
+);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RiskCommand {

@@ -32,7 +32,8 @@ fn asked(config: &str, wanted: &str, provider: Option<&str>, variables: &[(&str,
     let config = Config::parse("config.toml", config).unwrap();
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     let environment: Environment = variables.iter().map(pair).collect();
-    ask(&config, &Providers::load().unwrap(), wanted, provider, &environment).map_err(|failure| failure.to_string())
+    let wanted = WantedModel { model: Some(wanted), provider, prompt: None };
+    ask(&config, &Providers::load().unwrap(), &wanted, &environment).map_err(|failure| failure.to_string())
 }
 
 /// `PROVIDER/MODEL at ADDRESS, KEY`.
@@ -70,8 +71,42 @@ fn a_model_is_asked_where_it_is() {
 }
 
 #[test]
+fn a_role_says_who_and_which_and_the_command_line_who_else() {
+    check(CONFIG, "small", Some("gateway"), "gateway/llama3.1 at https://gateway.example/v1");
+    check(CONFIG, "large", Some("gateway"), "gateway/claude-sonnet-4-6 at https://gateway.example/v1");
+    let own = "[providers.claude]\nprotocol = \"anthropic\"\nbase_url = \"http://127.0.0.1:8000\"\n";
+    check(own, "small", Some("claude"), "claude/claude-haiku-4-5 at http://127.0.0.1:8000");
+    check(
+        "[providers.local]\nbase_url = \"http://127.0.0.1:8000/v1\"\n",
+        "small",
+        Some("local"),
+        "`small` is claude-haiku-4-5, which `local` does not have; name one of its models with --model, or set \
+         `small = \"local/MODEL\"` under `[roles]`",
+    );
+}
+
+#[test]
+fn the_command_line_comes_before_configuration_and_that_before_the_prompt() {
+    let config = |text| Config::parse("config.toml", text).unwrap();
+    let name = |model, config: &Config, prompt| WantedModel { model, provider: None, prompt }.name(config).to_owned();
+    let own = config("model = \"gpt-4o\"\n");
+    assert_eq!(name(Some("large"), &own, Some("small")), "large");
+    assert_eq!(name(None, &own, Some("small")), "gpt-4o");
+    assert_eq!(name(None, &config(""), Some("large")), "large");
+    assert_eq!(name(None, &config(""), None), "small");
+}
+
+#[test]
 fn what_is_wrong_names_what_is_known() {
     check("", "llama9", None, "no model or role `llama9`");
+    let error = asked(CONFIG, "llama9", None, &[]).unwrap_err();
+    assert!(
+        error.ends_with(
+            "\n  your roles: large (claude-sonnet-4-6), small (ollama/llama3.1)\n  any other model is named as \
+             PROVIDER/MODEL, or with --provider, one of `anthropic`, `gateway`, `ollama`, `openai`"
+        ),
+        "{error}"
+    );
     check("", "small", Some("olama"), "no provider `olama`; known are `anthropic`, `openai`, and `[providers.olama]`");
     check("[providers.x]\n", "m", Some("x"), "provider `x` has no address; set `base_url` under `[providers.x]`");
     let twice = "[providers.a.models.m]\n[providers.b.models.m]\n";

@@ -32,6 +32,7 @@ use super::run::made::of_assembly;
 use super::run::output::ProfileOut;
 use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
+use crate::calling;
 use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::guarding::{Guarding, tools};
@@ -68,8 +69,9 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let prompt = project.book()?.prompt(PROMPT, args.prompt_version.as_deref())?;
     let providers = Providers::load()?;
     let format = if args.json { Format::Json } else { args.format };
-    let (model, role) = model(&providers, project, &prompt, args, format)?;
-    let model = &counted(model, places)?;
+    let (mut model, role) = model(&providers, project, &prompt, args, format)?;
+    Factors::load(places)?.apply(&mut model);
+    let model = &model;
     let mut options = GatherOptions::new(Environment::inherited());
     options.trusted = project.trusted_rules();
     options.set_up = project.set_up();
@@ -351,38 +353,38 @@ fn hints(args: &Assemble) -> Hints {
     }
 }
 
-/// A model as its tokens are counted here.
-fn counted(model: &Model, places: &Places) -> Result<Model, Failure> {
-    let mut model = model.clone();
-    Factors::load(places)?.apply(&mut model);
-    Ok(model)
-}
-
-/// The model that is asked for, configured, or named by the prompt, with what it was called; it must
-/// speak the format.
-fn model<'p>(
-    providers: &'p Providers,
+/// The model that the prompt is counted, planned and encoded for, with what it was called; it must speak
+/// the format.
+fn model(
+    providers: &Providers,
     project: &Project,
     prompt: &Prompt,
     args: &Assemble,
     format: Format,
-) -> Result<(&'p Model, String), Failure> {
-    let wanted = args.model.as_deref().or(project.config.model.as_deref());
-    let wanted = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small");
-    let model = providers.model(wanted)?;
+) -> Result<(Model, String), Failure> {
+    let wanted = calling::WantedModel {
+        model: args.model.as_deref(),
+        provider: args.provider.as_deref(),
+        prompt: prompt.file.header.model.as_deref(),
+    };
+    let role = wanted.name(&project.config).to_owned();
+    // Nothing is sent, so a missing key doesn't matter.
+    let model = calling::ask(&project.config, providers, &wanted, &Environment::inherited())?.model;
     let provider = match format {
         Format::Anthropic => Provider::Anthropic,
         Format::Openai => Provider::OpenAi,
-        Format::Text | Format::Json => return Ok((model, wanted.to_owned())),
+        Format::Text | Format::Json => return Ok((model, role)),
     };
     if model.provider() == provider {
-        return Ok((model, wanted.to_owned()));
+        return Ok((model, role));
     }
     let others: Vec<&str> = providers.models().filter(|m| m.provider() == provider).map(|m| m.name.as_str()).collect();
     let (format, own) = if format == Format::Anthropic { ("anthropic", "openai") } else { ("openai", "anthropic") };
-    let role = if wanted == model.name { String::new() } else { format!(" is {}, which", model.name) };
+    let says_it = role == model.name || role.ends_with(&format!("/{}", model.name));
+    let name = if says_it { String::new() } else { format!(" is {}, which", model.name) };
     Err(Failure::usage(format!(
-        "`{wanted}`{role} takes --format {own}; for --format {format} choose --model from {}",
+        "`{role}`{name} takes --format {own}; for --format {format} choose --model from {}, or a model of your own \
+         server as PROVIDER/MODEL",
         others.join(", ")
     )))
 }

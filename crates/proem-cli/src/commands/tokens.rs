@@ -4,17 +4,21 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::providers::Providers;
+use proem_engine::providers::{Model, Providers, Tokeniser};
 use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
-use proem_runtime::files;
+use proem_runtime::git::GitProgram;
+use proem_runtime::{Environment, files};
 use proem_text::json;
 use serde_json::json;
 
 use crate::args::Tokens;
+use crate::calling;
+use crate::config::Config;
 use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::places::Places;
+use crate::project::Project;
 use crate::ui::{self, DIM, grouped, styled};
 
 /// The largest file that is counted, in bytes.
@@ -25,6 +29,20 @@ struct Column {
     title: String,
     exactness: Exactness,
     counter: Box<dyn TokenCounter>,
+    basis: Basis,
+}
+
+/// What a count is made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The model's own tokeniser.
+    Own,
+    /// Another tokeniser, by a factor that somebody measured.
+    Measured,
+    /// Another tokeniser, by the factor that recorded calls gave here.
+    Fitted,
+    /// Another tokeniser; how much the two differ is not known.
+    Unmeasured,
 }
 
 /// One counted file.
@@ -35,7 +53,7 @@ struct Counted {
 }
 
 pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
-    let columns = columns(args.model.as_deref())?;
+    let columns = columns(args)?;
     let mut counted = Vec::new();
     let mut failures = Vec::new();
     for path in &args.files {
@@ -56,21 +74,67 @@ pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::outside(failures.join("\n"))) }
 }
 
-fn columns(model: Option<&str>) -> Result<Vec<Column>, Failure> {
-    let (providers, factors) = (Providers::load()?, Factors::load(&Places::find()?)?);
-    let of = |name: &str| -> Result<Column, Failure> {
-        let mut model = providers.model(name)?.clone();
-        factors.apply(&mut model);
-        let counter = model.counter();
-        Ok(Column { title: model.name.clone(), exactness: counter.exactness(), counter })
+fn columns(args: &Tokens) -> Result<Vec<Column>, Failure> {
+    let places = Places::find()?;
+    let wanted = calling::WantedModel {
+        model: args.model.as_deref(),
+        provider: args.provider.as_deref(),
+        prompt: Some("small"),
     };
-    match model {
-        Some(name) => Ok(vec![of(name)?]),
-        None => Ok(vec![
-            Column { title: "o200k".into(), exactness: Exactness::Exact, counter: Box::new(OpenAi::O200k) },
-            Column { title: "cl100k".into(), exactness: Exactness::Exact, counter: Box::new(OpenAi::Cl100k) },
-            of("small")?,
-        ]),
+    let asked = calling::ask(&config(args, &places)?, &Providers::load()?, &wanted, &Environment::inherited())?;
+    let column = Column::of(asked.model, &Factors::load(&places)?);
+    if args.model.is_some() || args.provider.is_some() {
+        return Ok(vec![column]);
+    }
+    Ok(vec![Column::of_tokeniser(OpenAi::O200k), Column::of_tokeniser(OpenAi::Cl100k), column])
+}
+
+/// The configuration that counts in the folder; without git, the user's own.
+fn config(args: &Tokens, places: &Places) -> Result<Config, Failure> {
+    if GitProgram::find(&Environment::inherited()).is_err() {
+        return Config::of_user(&places.config_file());
+    }
+    let project = Project::without_book(&args.root, places)?;
+    project.say();
+    Ok(project.config)
+}
+
+impl Column {
+    fn of_tokeniser(tokeniser: OpenAi) -> Self {
+        Self {
+            title: tokeniser.name().to_owned(),
+            exactness: Exactness::Exact,
+            counter: Box::new(tokeniser),
+            basis: Basis::Own,
+        }
+    }
+
+    fn of(mut model: Model, factors: &Factors) -> Self {
+        let fitted = factors.apply(&mut model).is_some();
+        let basis = match &model.tokeniser {
+            Tokeniser::Exact(_) => Basis::Own,
+            Tokeniser::Estimate { .. } if fitted => Basis::Fitted,
+            Tokeniser::Estimate { sources, .. } if sources.iter().any(|source| source == "unmeasured") => {
+                Basis::Unmeasured
+            }
+            Tokeniser::Estimate { .. } => Basis::Measured,
+        };
+        let counter = model.counter();
+        Self { title: model.name, exactness: counter.exactness(), counter, basis }
+    }
+
+    /// What an estimate is made by, in words; `None` for an exact count.
+    fn estimate(&self) -> Option<String> {
+        let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
+        Some(match self.basis {
+            Basis::Own => return None,
+            Basis::Measured => format!("≈ is an estimate, since this tokeniser isn't public: {how}"),
+            Basis::Fitted => format!("≈ is an estimate, by what recorded calls used: {how}"),
+            Basis::Unmeasured => format!(
+                "≈ is an estimate that nobody measured, since this tokeniser isn't known: {how}; `proem cost fit` \
+                 measures it by recorded calls"
+            ),
+        })
     }
 }
 
@@ -99,8 +163,8 @@ fn print_table(columns: &[Column], counted: &[Counted]) -> Result<(), Failure> {
         return Ok(());
     }
     let title = |column: &Column| match column.exactness {
-        Exactness::Exact => column.title.clone(),
-        Exactness::Estimate => format!("≈ {}", column.title),
+        Exactness::Exact => show::terminal_str(&column.title).into_string(),
+        Exactness::Estimate => format!("≈ {}", show::terminal_str(&column.title)),
     };
     let shown = |file: &Counted| show::terminal_str(&file.name).into_string();
     let longest = counted.iter().map(|file| shown(file).chars().count()).max().unwrap_or(0).max(5);
@@ -125,14 +189,7 @@ fn print_table(columns: &[Column], counted: &[Counted]) -> Result<(), Failure> {
         out.push_str(&format!("{}\n", row("total", bytes, &totals(columns, counted))));
     }
     ui::listing(&out)?;
-    if columns.iter().any(|column| column.exactness == Exactness::Estimate) {
-        let names: Vec<String> = columns
-            .iter()
-            .filter(|column| column.exactness == Exactness::Estimate)
-            .map(|column| format!("{} = {}", column.title, column.counter.name()))
-            .collect();
-        ui::note(&format!("≈ is an estimate, since this tokeniser isn't public: {}", names.join(", ")));
-    }
+    columns.iter().filter_map(Column::estimate).for_each(|words| ui::note(&words));
     Ok(())
 }
 

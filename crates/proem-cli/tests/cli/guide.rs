@@ -19,7 +19,8 @@ pub(crate) struct Tried {
     pub(crate) sessions: usize,
 }
 
-/// Runs a guide. In what is printed the first text of each of `replaced` becomes the second.
+/// Runs a guide. In what is printed the first text of each of `replaced` becomes the second, and in its files
+/// the second becomes the first.
 pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> Tried {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
     let guide = fs::read_to_string(path).unwrap();
@@ -29,9 +30,10 @@ pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> T
     while let (Some(block), _) = (blocks.next(), blocks.next()) {
         let (head, body) = block.split_once('\n').unwrap();
         if let Some(name) = head.strip_prefix("text title=") {
+            let file = replaced.iter().fold(format!("{body}\n"), |text, (from, to)| text.replace(to, from));
             match name.strip_prefix("~/.config/proem/") {
-                Some(name) => fixture.configure(name, &format!("{body}\n")),
-                None => fixture.write(name, format!("{body}\n")),
+                Some(name) => fixture.configure(name, &file),
+                None => fixture.write(name, file),
             }
             tried.files += 1;
         }

@@ -31,6 +31,7 @@ mod guide;
 mod hostile;
 mod incident;
 mod older;
+mod own_server;
 mod records;
 mod risk;
 mod run;

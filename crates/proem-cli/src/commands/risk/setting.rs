@@ -260,11 +260,14 @@ fn investigator(
         return Ok(Err("no model is asked (--no-model)".to_owned()));
     }
     let providers = Providers::load()?;
-    let wanted = asking.model.as_deref().or(project.config.model.as_deref());
     let [_, synthesis] = prompts;
-    let role = wanted.or(synthesis.file.header.model.as_deref()).unwrap_or("small").to_owned();
-    let environment = Environment::inherited();
-    let mut asked = calling::ask(&project.config, &providers, &role, asking.provider.as_deref(), &environment)?;
+    let wanted = calling::WantedModel {
+        model: asking.model.as_deref(),
+        provider: asking.provider.as_deref(),
+        prompt: synthesis.file.header.model.as_deref(),
+    };
+    let role = wanted.name(&project.config).to_owned();
+    let mut asked = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
     if let (EndpointKey::Missing { .. }, None) = (&asked.endpoint.key, &asking.replay) {
         let variable = asked.endpoint.key.variable().unwrap_or("a key");
         if asking.model.is_some() || asking.provider.is_some() {

@@ -77,10 +77,13 @@ impl Setting {
         let prompt = book.prompt(name, version)?;
         let contract = prompt.contract()?;
         let providers = Providers::load()?;
-        let wanted = args.model.as_deref().or(project.config.model.as_deref());
-        let wanted = wanted.or(prompt.file.header.model.as_deref()).unwrap_or("small");
-        let environment = Environment::inherited();
-        let mut asked = calling::ask(&project.config, &providers, wanted, args.provider.as_deref(), &environment)?;
+        let wanted = calling::WantedModel {
+            model: args.model.as_deref(),
+            provider: args.provider.as_deref(),
+            prompt: prompt.file.header.model.as_deref(),
+        };
+        let role = wanted.name(&project.config).to_owned();
+        let mut asked = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
         let token_percent = Factors::load(places)?.apply(&mut asked.model);
         if let Some(concurrency) = args.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
@@ -116,7 +119,7 @@ impl Setting {
         };
         Ok(Self {
             made: made.made()?,
-            role: wanted.to_owned(),
+            role,
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
             counter: asked.model.counter(),
             bounds: Duration::from_secs(u64::from(args.timeout.get())),

@@ -67,8 +67,9 @@ fn unasked(args: &Feedback, project: &Project, prompt: &Prompt) -> Result<Option
     if args.replay.is_some() || args.model.is_some() || args.provider.is_some() {
         return Ok(None);
     }
-    let wanted = project.config.model.as_deref().or(prompt.file.header.model.as_deref()).unwrap_or("small");
-    let asked = endpoints::ask(&project.config, &Providers::load()?, wanted, None, &Environment::inherited())?;
+    let wanted =
+        endpoints::WantedModel { prompt: prompt.file.header.model.as_deref(), ..endpoints::WantedModel::default() };
+    let asked = endpoints::ask(&project.config, &Providers::load()?, &wanted, &Environment::inherited())?;
     Ok(matches!(asked.endpoint.key, Key::Missing { .. }).then(|| {
         let variable = asked.endpoint.key.variable().unwrap_or("a key");
         format!("no model is asked: {variable} is not set")

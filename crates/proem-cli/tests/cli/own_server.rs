@@ -1,0 +1,176 @@
+//! One configuration for every command: somebody who runs a server of their own, such as Ollama or vLLM.
+
+use proem_llm::scripted::{Reply, Server};
+use serde_json::{Value as Json, json};
+
+use crate::book::{CASES, SCHEMA, SORTING};
+use crate::fixture::{Fixture, Run};
+use crate::guide;
+use crate::risk::scene::shop;
+use crate::run::{settled, start};
+
+/// Commands that count, plan, encode for or ask a model.
+const COMMANDS: [&[&str]; 5] = [
+    &["tokens", "docs/notes.md", "--json"],
+    &["assemble", "add retries", "--format", "openai"],
+    &["run", "reviews/sorting", "--set", "title=It crashes", "--dry-run"],
+    &["risk", "HEAD", "--no-record"],
+    &["book", "test", "reviews/sorting", "--live", "--times", "1", "--no-record"],
+];
+
+/// A user without any key, whose server is `local`; `top` and `more` stand before and behind it.
+fn user(server: &Server, top: &str, more: &str) -> Fixture {
+    let fixture = shop().repository();
+    let address = server.address();
+    let local = format!("[providers.local]\nbase_url = \"http://{address}/v1\"\nattempts = 1\n");
+    fixture.configure("config.toml", &format!("{top}\n{local}{more}\n"));
+    for (file, text) in [("1.0.0.prompt", SORTING), ("sorting.schema.json", SCHEMA), ("sorting.cases.yaml", CASES)] {
+        fixture.configure(&format!("book/reviews/sorting/{file}"), text);
+    }
+    fixture
+}
+
+fn high() -> Server {
+    start(vec![Reply::value(json!({ "severity": "high" }))])
+}
+
+/// The model that a command spoke of or asked, or its error.
+fn spoke_of(command: &[&str], run: &Run, sent: Option<Json>) -> Result<String, String> {
+    if run.code() == 2 {
+        let (_, error) = run.stderr().split_once("error: ").unwrap_or(("", run.stderr()));
+        return Err(error.to_owned());
+    }
+    let json = || serde_json::from_str::<Json>(run.stdout()).unwrap();
+    let name = match command[0] {
+        "tokens" => {
+            let json = json();
+            let mut names = json["counters"].as_object().unwrap().keys();
+            json!(names.find(|name| !["o200k", "cl100k"].contains(&name.as_str())))
+        }
+        "assemble" => json()["model"].clone(),
+        "run" => json()["body"]["model"].clone(),
+        _ => sent.ok_or_else(|| format!("nothing was sent: {}", run.transcript()))?["model"].clone(),
+    };
+    Ok(name.as_str().unwrap().to_owned())
+}
+
+/// Every command must speak of the same model, or refuse in the same words, which begin like that.
+#[track_caller]
+fn check((top, more): (&str, &str), flags: &[&str], expected: Result<&str, &str>) {
+    let server = high();
+    let fixture = user(&server, top, more);
+    for command in COMMANDS {
+        let before = server.requests().len();
+        let run = fixture.proem(&[command, flags].concat());
+        let sent = server.requests().get(before).and_then(|request| request.json());
+        let found = spoke_of(command, &run, sent);
+        let context = format!("{top} {more} {command:?} {flags:?}: {found:?}");
+        match expected {
+            Ok(model) => assert_eq!(found.as_deref(), Ok(model), "{context}"),
+            Err(words) => assert!(found.as_ref().is_err_and(|error| error.starts_with(words)), "{context}"),
+        }
+    }
+}
+
+#[test]
+fn roles_models_and_providers_mean_the_same_everywhere() {
+    let role = ("", "[roles]\nsmall = \"local/my-model\"");
+    check(role, &[], Ok("my-model"));
+    check(role, &["--model", "small"], Ok("my-model"));
+    check(("", "[roles]\nfast = \"local/my-model\""), &["--model", "fast"], Ok("my-model"));
+    check(("model = \"local/my-model\"", ""), &[], Ok("my-model"));
+    check(("", ""), &["--model", "local/my-model"], Ok("my-model"));
+    check(("", ""), &["--provider", "local", "--model", "org/my-model"], Ok("org/my-model"));
+    check(("", "[providers.local.models.my-model]"), &["--model", "my-model"], Ok("my-model"));
+    // The command line comes before configuration, and that before the prompt.
+    check(("model = \"gpt-4o\"", role.1), &["--model", "local/other"], Ok("other"));
+    check(role, &["--provider", "local"], Ok("my-model"));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_the_same_words_everywhere() {
+    check(("", ""), &["--model", "my-model"], Err("no model or role `my-model`\n  roles: large (claude-sonnet-4-6), "));
+    check(
+        ("", ""),
+        &["--provider", "nowhere", "--model", "my-model"],
+        Err("no provider `nowhere`; known are `anthropic`, `local`, `openai`, and `[providers.nowhere]` in your \
+             configuration adds one\n"),
+    );
+    check(
+        ("", ""),
+        &["--provider", "local"],
+        Err("`small` is claude-haiku-4-5, which `local` does not have; name one of its models with --model, or set \
+             `small = \"local/MODEL\"` under `[roles]`\n"),
+    );
+    check(
+        ("", "[providers.bare]"),
+        &["--model", "bare/my-model"],
+        Err("provider `bare` has no address; set `base_url`"),
+    );
+}
+
+#[test]
+fn what_is_not_known_of_an_own_model_is_said() {
+    let server = high();
+    let fixture = user(&server, "", "[roles]\nsmall = \"local/my-model\"");
+    let tokens = [
+        fixture.proem(&["tokens", "docs/notes.md"]),
+        fixture.proem(&["tokens", "docs/notes.md", "--model", "local/my-model"]),
+        fixture.proem(&["assemble", "add retries", "--format", "anthropic"]),
+    ];
+    snapshot!(tokens.iter().map(|run| settled(&server, run)).collect::<Vec<_>>().join("\n"));
+    let explained = fixture.proem(&["assemble", "add retries", "--explain"]);
+    let account = explained.stderr();
+    assert!(account.contains("  for my-model, estimated as o200k × 1.00\n"), "{account}");
+    assert!(
+        account.contains(" tokens are stable, but how many my-model needs to cache them is not known\n"),
+        "{account}"
+    );
+    let json = fixture.proem(&["assemble", "add retries", "--json"]).json();
+    assert_eq!(json["report"]["counter"], json!({ "name": "o200k × 1.00", "exactness": "estimate" }));
+    assert_eq!((&json["cache"]["model"], &json["cache"]["exactness"]), (&json!("my-model"), &json!("estimate")));
+}
+
+#[test]
+fn older_models_are_counted() {
+    let fixture = Fixture::folder().committed();
+    for model in ["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo"] {
+        let json = fixture.proem(&["tokens", "README.md", "--model", model, "--json"]).json();
+        assert_eq!(json["counters"][model], json!({ "counter": "cl100k", "exactness": "exact" }));
+        assert_eq!(json["totals"][model], json!(8));
+    }
+    let plan = fixture.proem(&["assemble", "add retries", "--model", "gpt-4-turbo", "--json"]).json();
+    let sentence = plan["cache"]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("gpt-4-turbo caches nothing, so every call pays for all "), "{sentence}");
+}
+
+#[test]
+fn without_git_and_without_a_book_tokens_are_counted() {
+    let server = high();
+    let mut fixture = user(&server, "", "[roles]\nsmall = \"local/my-model\"");
+    fixture.configure("book/reviews/sorting/1.0.0.prompt", "---\n: broken\n---\n");
+    fixture.set("PATH", "");
+    let json = fixture.proem(&["tokens", "docs/notes.md", "--json"]).json();
+    assert_eq!(json["counters"]["my-model"]["exactness"], "estimate");
+}
+
+#[test]
+fn a_project_says_who_is_asked_only_when_it_is_trusted() {
+    let fixture = Fixture::folder().committed();
+    fixture.write("proem.toml", "model = \"gpt-4o\"\n");
+    let counted = || fixture.proem(&["tokens", "README.md", "--json"]);
+    let untrusted = counted();
+    assert!(untrusted.json()["counters"].get("claude-haiku-4-5").is_some(), "{}", untrusted.stdout());
+    assert!(untrusted.stderr().contains("note: not trusted: proem.toml; "), "{}", untrusted.stderr());
+    crate::assemble::trust(&fixture, "proem.toml");
+    assert!(counted().json()["counters"].get("gpt-4o").is_some());
+}
+
+#[test]
+fn the_guide_runs() {
+    let server = high();
+    let fixture = shop().repository();
+    let address = format!("http://{}/v1", server.address());
+    let tried = guide::run(&fixture, "own-server.md", &[(&address, "http://127.0.0.1:11434/v1")]);
+    assert_eq!(tried, guide::Tried { files: 5, sessions: 9 });
+}
