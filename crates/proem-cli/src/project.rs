@@ -60,6 +60,8 @@ pub(crate) struct Project {
     pub(crate) catalogue: [CatalogueFiles; 2],
     /// The layers of the book, lowest first.
     pub(crate) layers: Vec<BookLayer>,
+    /// Why the project's own book could not be read, if it is there and could not.
+    pub(crate) unread: Option<String>,
     /// Files that were not trusted, and what that changed.
     pub(crate) untrusted: Vec<UntrustedFile>,
     /// The caps that the project's configuration lowered although it is not trusted, in words.
@@ -131,7 +133,7 @@ impl Project {
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
             project.layers.push(layer);
         }
-        project.read_own_book(reading)?;
+        project.read_own_book(reading);
         project.read_configured(&own, places)?;
         Ok(project)
     }
@@ -157,6 +159,7 @@ impl Project {
             config: Config::default(),
             catalogue: [user.catalogue.clone(), CatalogueFiles::default()],
             layers: vec![embedded_book()],
+            unread: None,
             untrusted: Vec::new(),
             lowered: String::new(),
             notes: Vec::new(),
@@ -170,6 +173,25 @@ impl Project {
     /// The book, all layers laid over each other.
     pub(crate) fn book(&self) -> Result<Book, Failure> {
         Ok(Book::new(self.layers.clone())?)
+    }
+
+    /// The book to look at, for which nobody has to trust anything: a project's book whose own files can't
+    /// be read stands aside with a note.
+    pub(crate) fn looked_at(&mut self) -> Result<Book, Failure> {
+        let broken = match Book::new(self.layers.clone()) {
+            Ok(book) => return Ok(book),
+            Err(broken) => broken,
+        };
+        let rest: Vec<BookLayer> =
+            self.layers.iter().filter(|layer| layer.origin != Origin::Project).cloned().collect();
+        let book = Book::new(rest)?;
+        self.ignore_book(broken.to_string());
+        Ok(book)
+    }
+
+    fn ignore_book(&mut self, why: String) {
+        self.notes.push(format!("{BOOK} is ignored: {}", why.lines().next().unwrap_or_default()));
+        self.unread = Some(why);
     }
 
     /// The files that gathering may take as rules.
@@ -252,21 +274,20 @@ impl Project {
         self.untrusted.push(UntrustedFile { path: path.to_owned(), effect });
     }
 
-    fn read_own_book(&mut self, reading: Reading) -> Result<(), Failure> {
-        let Some(root) = self.root.clone() else { return Ok(()) };
+    fn read_own_book(&mut self, reading: Reading) {
+        let Some(root) = self.root.clone() else { return };
         let folder = |path: &str| root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if !folder(OWN) || !folder(BOOK) {
-            return Ok(());
+            return;
         }
         let mut layer = match read_book(&root.join(BOOK), Origin::Project) {
             Ok(Some(layer)) => layer,
-            Ok(None) => return Ok(()),
-            // Whoever wrote the repository can't keep its prompts from being assembled.
-            Err(failure) if reading == Reading::Trusted => {
-                self.notes.push(format!("{BOOK} is ignored: {failure}"));
-                return Ok(());
+            Ok(None) => return,
+            // Whoever wrote the repository can't keep other prompts from being used.
+            Err(failure) => {
+                self.ignore_book(failure.to_string());
+                return;
             }
-            Err(failure) => return Err(failure),
         };
         let untrusted: Vec<String> = layer
             .files
@@ -286,7 +307,6 @@ impl Project {
         if !layer.files.is_empty() {
             self.layers.push(layer);
         }
-        Ok(())
     }
 
     /// Reads the files that configuration names instead of parts of the book.

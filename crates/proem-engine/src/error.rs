@@ -11,6 +11,8 @@ pub enum ErrorKind {
     InvalidFile,
     /// A prompt, version or partial does not exist.
     NotFound,
+    /// A file was changed under a version of a prompt that is locked.
+    Edited,
     /// The input does not match the prompt's schema.
     InvalidInput,
     /// Text would stand in a section of higher trust than its label allows.

@@ -115,11 +115,7 @@ fn a_version_is_locked_unlocked_or_edited() {
     assert_eq!(state(vec![embedded.clone()]), LockState::Locked);
     let mut edited = embedded.clone();
     edited.files.insert("one/judge/_more.prompt".into(), PartialText::Template("be rude.".into()));
-    assert_eq!(state(vec![edited.clone()]), LockState::Edited);
-    assert_eq!(
-        book(vec![edited]).lock(Origin::Embedded).unwrap_err().to_string(),
-        "one/judge@1.0.0 was edited after it was locked; give it a new version number"
-    );
+    assert_eq!(state(vec![edited]), LockState::Edited);
     // An upper layer's change is being written until that layer locks it.
     let user = layer(Origin::User, &[("one/judge/_more.prompt", "be kind.")]);
     let both = book(vec![embedded.clone(), user.clone()]);
@@ -129,6 +125,104 @@ fn a_version_is_locked_unlocked_or_edited() {
     assert_eq!(state(vec![embedded.clone(), user.clone()]), LockState::Locked);
     user.files.insert("one/judge/_more.prompt".into(), PartialText::Template("be odd.".into()));
     assert_eq!(state(vec![embedded, user]), LockState::Edited);
+}
+
+/// A user's book with `me/ask` 1.0.0 in two files, locked.
+fn asking() -> BookLayer {
+    locked(layer(Origin::User, &[("me/ask/1.0.0.prompt", ASK), ("me/ask/_style.prompt", "Be brief.")]))
+}
+
+const ASK: &str = "---
+proem:
+  version: 1.0.0
+  sections:
+    - { name: role, trust: constitution }
+---
+{{role \"system\"}}{{section \"role\"}}
+{{> style}}
+";
+
+/// The layer with some files written anew.
+fn changed(mut layer: BookLayer, files: &[(&str, &str)]) -> BookLayer {
+    for (path, text) in files {
+        layer.files.insert((*path).to_owned(), PartialText::Template((*text).to_owned()));
+    }
+    layer
+}
+
+/// The version of `me/ask` that is used of a book, or what is said instead.
+#[track_caller]
+fn check_use(layer: BookLayer, expected: Result<&str, &str>) {
+    let book = book(vec![layer]);
+    assert!(book.as_it_is("me/ask", "1.0.0").is_ok());
+    let used = book.prompt("me/ask", None).map(|prompt| prompt.id.version);
+    let used = used.map_err(|error| (error.kind(), error.to_string()));
+    let edited = |words: &str| (ErrorKind::Edited, format!("{words} {WAYS}"));
+    assert_eq!(used, expected.map(str::to_owned).map_err(edited));
+}
+
+const WAYS: &str = "since\n  restore what was locked, or make a new version with the change, such as 1.0.1, and lock \
+                    that with `proem book lock`";
+
+#[test]
+fn a_file_changed_under_a_locked_version_stops_its_prompt() {
+    check_use(asking(), Ok("1.0.0"));
+    check_use(changed(asking(), &[("me/ask/notes.yaml", "not used"), ("me/other/1.0.0.prompt", ASK)]), Ok("1.0.0"));
+    let style = ("me/ask/_style.prompt", "Be long.");
+    check_use(
+        changed(asking(), &[style]),
+        Err("`me/ask` 1.0.0 is locked, and `me/ask/_style.prompt` of your book was changed"),
+    );
+    check_use(
+        changed(asking(), &[style, ("me/ask/1.0.0.prompt", &ASK.replace("> style", ">style"))]),
+        Err("`me/ask` 1.0.0 is locked, and `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book were changed"),
+    );
+    // A new version with the change is the way on.
+    let ask = ASK.replace("1.0.0", "1.1.0").replace("> style", "> tone");
+    let next = changed(asking(), &[("me/ask/1.1.0.prompt", &ask), ("me/ask/_tone.prompt", "Be long.")]);
+    assert!(book(vec![next.clone()]).prompt("me/ask", None).unwrap().id.version.starts_with("1.1.0+"));
+    check_use(locked(next), Ok("1.1.0"));
+}
+
+#[test]
+fn a_lock_that_names_no_files_still_tells_a_change() {
+    let mut early = asking();
+    let lock = early.files["book.lock"].as_str().split("\n# The hash of each file").next().unwrap().to_owned();
+    early.files.insert("book.lock".into(), PartialText::Template(lock));
+    check_use(early.clone(), Ok("1.0.0"));
+    check_use(
+        changed(early, &[("me/ask/_style.prompt", "Be long.")]),
+        Err("`me/ask` 1.0.0 is locked, and one of `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book was \
+             changed"),
+    );
+}
+
+#[test]
+fn another_combination_of_layers_is_nobodys_change() {
+    let kind = layer(Origin::Project, &[("one/judge/_more.prompt", "be kind.")]);
+    let user = layer(Origin::User, &[("one/judge/_rules.prompt", "My rules. {{> more}}")]);
+    let lock = book(vec![with(&[]), kind.clone()]).lock(Origin::Project).unwrap();
+    let both = book(vec![with(&[]), user.clone(), kind.clone()]);
+    assert_eq!(both.lock(Origin::Project).unwrap(), lock, "a project's lock is the same for every user");
+    let mut project = changed(kind, &[("book.lock", &lock)]);
+    let state = |layers: Vec<BookLayer>| version(&book(layers), "one/judge@1.0.0").state;
+    assert_eq!(state(vec![with(&[]), project.clone()]), LockState::Locked);
+    assert_eq!(state(vec![with(&[]), user, project.clone()]), LockState::Unlocked);
+    // A file that doesn't count here is missing from its layer, and no change either.
+    project.files.remove("one/judge/_more.prompt");
+    assert_eq!(state(vec![with(&[]), project]), LockState::Unlocked);
+    // A change of a lower layer is one, whatever lies above.
+    let mine = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
+    let above = layer(Origin::Project, &[("me/other/1.0.0.prompt", ASK)]);
+    assert_eq!(book(vec![mine, above]).prompt("me/ask", None).unwrap_err().kind(), ErrorKind::Edited);
+}
+
+#[test]
+fn what_was_edited_is_not_locked_again() {
+    let edited = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
+    let error = book(vec![edited]).lock(Origin::User).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Edited);
+    assert!(error.to_string().starts_with("`me/ask` 1.0.0 is locked, and `me/ask/_style.prompt`"), "{error}");
 }
 
 #[test]
@@ -217,10 +311,8 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     let mut edited = locked(with(&[]));
     edited.files.insert("one/judge/_more.prompt".into(), PartialText::Template("be rude.".into()));
     let found = check(&book(vec![edited]), &OpenAi::O200k).unwrap();
-    assert_eq!(
-        found.into_iter().map(|remark| remark.text).collect::<Vec<_>>(),
-        ["edited under a version that is locked; give it a new version number, or restore it"]
-    );
+    let [remark] = found.as_slice() else { panic!("{found:?}") };
+    assert!(remark.text.starts_with("`one/judge` 1.0.0 is locked, and one of `one/judge/1.0.0.prompt`, "), "{found:?}");
     first(
         &[("one/judge/_rules.prompt", "{{> nowhere}}")],
         "one/judge@1.0.0 error: unknown partial `nowhere`; known are rules",

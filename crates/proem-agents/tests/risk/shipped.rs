@@ -6,7 +6,7 @@ use proem_engine::prompt::cases::Cases;
 use serde_json::json;
 
 fn cases(prompt: &str, file: &str) -> Cases {
-    Cases::parse(embedded_book().files[&format!("{prompt}/{file}")].as_str()).unwrap()
+    Cases::parse(file, embedded_book().files[&format!("{prompt}/{file}")].as_str()).unwrap()
 }
 
 #[test]

@@ -29,10 +29,10 @@ pub(crate) enum BookCommand {
         #[command(flatten)]
         place: BookPlace,
     },
-    /// Write `book.lock`: from then on these versions are immutable
+    /// Write `book.lock` of your book and the project's: their versions are then immutable
     #[command(after_help = "Example:\n  proem book lock")]
     Lock(BookPlace),
-    /// Look for what is wrong; exit code 1 if something is
+    /// Look for what is wrong in your book and the project's; exit code 1 if something is
     #[command(after_help = "Example:\n  proem book check --book .proem/book")]
     Check(BookPlace),
     /// Run the cases of prompts; exit code 1 if one fails

@@ -1,5 +1,6 @@
 //! `proem book`
 
+mod lock;
 mod test;
 
 use std::path::Path;
@@ -10,7 +11,6 @@ use proem_engine::prompt::check::check;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
-use proem_runtime::files::{self, Access};
 use proem_text::diagnostic::Severity;
 use proem_text::json;
 use serde_json::json;
@@ -25,7 +25,7 @@ pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
     match command {
         BookCommand::List(place) => list(place),
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
-        BookCommand::Lock(place) => lock(place),
+        BookCommand::Lock(place) => lock::run(place),
         BookCommand::Check(place) => check_book(place),
         BookCommand::Test(args) => test::run(args),
     }
@@ -38,9 +38,16 @@ fn open(place: &BookPlace) -> Result<Book, Failure> {
         let layer = layer.ok_or_else(|| Failure::usage(format!("`{}` is not a folder", folder.display())))?;
         return Ok(Book::new(vec![layer])?);
     }
-    let project = Project::open(&place.root, &Places::find()?, Reading::All)?;
+    Ok(looked_at(&place.root)?.0)
+}
+
+/// The book of the project around a folder with all that lies below it, and why the project's own could
+/// not be read, if it could not.
+fn looked_at(root: &Path) -> Result<(Book, Option<String>), Failure> {
+    let mut project = Project::open(root, &Places::find()?, Reading::All)?;
+    let book = project.looked_at();
     project.say();
-    project.book()
+    Ok((book?, project.unread))
 }
 
 fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
@@ -63,7 +70,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
             LockState::Unlocked => styled(YELLOW, &format!("{:8}", "unlocked")),
             LockState::Edited => styled(RED, &format!("{:8}", "edited")),
         };
-        let about = match book.prompt(&version.prompt, Some(&version.version)) {
+        let about = match book.as_it_is(&version.prompt, &version.version) {
             Ok(prompt) => {
                 let strict = &prompt.file.strict;
                 let about = if version.current { strict.purpose.as_ref() } else { strict.changes.as_ref() };
@@ -93,7 +100,7 @@ fn origins(version: &Version) -> String {
 fn version_json(book: &Book, version: &Version) -> serde_json::Value {
     let files: Vec<serde_json::Value> =
         version.files.iter().map(|(path, origin)| json!({ "path": path, "origin": origin })).collect();
-    let strict = book.prompt(&version.prompt, Some(&version.version)).ok().map(|prompt| prompt.file.strict);
+    let strict = book.as_it_is(&version.prompt, &version.version).ok().map(|prompt| prompt.file.strict);
     json!({
         "prompt": version.prompt,
         "version": version.version,
@@ -115,9 +122,7 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
     let found = book.versions()?.into_iter().find(|v| v.prompt == prompt && v.version == version);
     let Some(found) = found else {
         // Reading it gives the error that lists what there is.
-        return Err(book
-            .prompt(prompt, Some(&version))
-            .map_or_else(Failure::from, |_| Failure::usage("no such version")));
+        return Err(book.as_it_is(prompt, &version).map_or_else(Failure::from, |_| Failure::usage("no such version")));
     };
     if place.json {
         ui::data(&format!("{}\n", json::pretty(&version_json(&book, &found))))?;
@@ -139,61 +144,31 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn lock(place: &BookPlace) -> Result<ExitCode, Failure> {
-    let (book, folder, origin) = match &place.book {
-        Some(folder) => (open(place)?, folder.clone(), Origin::Project),
-        None => {
-            let project = Project::open(&place.root, &Places::find()?, Reading::All)?;
-            let Some(root) = &project.root else { return Err(Failure::usage("a bare repository has no book")) };
-            (project.book()?, root.join(BOOK), Origin::Project)
-        }
-    };
-    if !folder.is_dir() {
-        return Err(Failure::usage(format!("`{}` is not a folder; `proem init` makes one", folder.display())));
-    }
-    let errors = check(&book, &OpenAi::O200k)?.into_iter().filter(|r| r.severity == Severity::Error).count();
-    if errors > 0 {
-        return Err(Failure::finding(format!(
-            "the book has {}; mend what `proem book check` shows, then lock it",
-            counted(errors, "error")
-        )));
-    }
-    let text = book.lock(origin)?;
-    files::replace(&folder, Path::new("book.lock"), text.as_bytes(), Access::Shared)?;
-    let locked = text.lines().filter(|line| line.starts_with('"')).count();
-    ui::note(&format!(
-        "{} locked; a change to one of them needs a new version number from here on",
-        counted(locked, "version")
-    ));
-    Ok(ExitCode::SUCCESS)
-}
-
+/// Looks for what is wrong in the embedded book, the user's and the project's.
 fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
-    let book = open(place)?;
+    let (book, unread) = match &place.book {
+        Some(_) => (open(place)?, None),
+        None => looked_at(&place.root)?,
+    };
     let remarks = check(&book, &OpenAi::O200k)?;
     let errors = remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
+    let errors = errors.saturating_add(usize::from(unread.is_some()));
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
-        ui::data(&format!("{}\n", json::pretty(&json!({ "remarks": remarks, "errors": errors }))))?;
+        let out = json!({ "remarks": remarks, "errors": errors, "unread": unread });
+        ui::data(&format!("{}\n", json::pretty(&out)))?;
         return Ok(code);
     }
     let mut out = String::new();
     for remark in &remarks {
         let style = if remark.severity == Severity::Error { RED } else { YELLOW };
-        let mut lines = remark.text.lines();
-        let first = lines.next().unwrap_or_default();
-        let first = first.strip_prefix("error: ").unwrap_or(first);
-        out.push_str(&format!(
-            "{} {}: {}\n",
-            styled(style, &format!("{}:", remark.severity.as_str())),
-            show::terminal_str(&remark.prompt),
-            show::terminal_str(first)
-        ));
-        for line in lines {
-            out.push_str(&format!("    {}\n", show::terminal_str(line)));
-        }
+        let head = styled(style, &format!("{}:", remark.severity.as_str()));
+        out.push_str(&said(&head, &remark.prompt, &remark.text));
     }
-    let warnings = remarks.len().saturating_sub(errors);
+    if let Some(why) = &unread {
+        out.push_str(&said(&styled(RED, "error:"), BOOK, why));
+    }
+    let warnings = remarks.iter().filter(|remark| remark.severity != Severity::Error).count();
     out.push_str(&format!(
         "{} checked: {}, {}\n",
         counted(book.versions()?.len(), "version"),
@@ -202,6 +177,16 @@ fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
     ));
     ui::listing(&out)?;
     Ok(code)
+}
+
+/// A remark: its first line behind what it is about, the others below.
+fn said(head: &str, about: &str, text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let mut out = format!("{head} {}: {}\n", show::terminal_str(about), show::terminal_str(first));
+    lines.for_each(|line| out.push_str(&format!("    {}\n", show::terminal_str(line))));
+    out
 }
 
 /// `1 error`, `2 errors`.

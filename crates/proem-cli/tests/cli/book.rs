@@ -191,3 +191,141 @@ fn a_model_is_asked_as_often_as_it_is_said() {
     assert_eq!(live["tests"][1]["live"], json!({ "times": 2, "json": 2, "schema": 2, "expected": 2, "same": 2 }));
     assert_eq!((&live["tests"][2]["live"], &live["failed"]), (&json!(null), &json!(1)));
 }
+
+/// A file of the shipped book.
+fn shipped(path: &str) -> String {
+    fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-agents/book").join(path))
+        .unwrap()
+}
+
+#[test]
+fn a_file_changed_under_a_locked_version_stops_whatever_uses_it() {
+    let fixture = sorting(&nobody(), CASES);
+    let schema = shipped("risk/decision/decision.schema.json");
+    let constitution = shipped("assemble/task/_constitution.prompt");
+    fixture.configure("book/risk/decision/decision.schema.json", &schema);
+    fixture.configure("book/assemble/task/_constitution.prompt", &format!("{constitution}Be kind.\n"));
+    fixture.git(&["init", "-q", "-b", "main"]);
+    fixture.write("a.py", "a = 1\n");
+    fixture.commit("begin");
+    let lock = fixture.proem(&["book", "lock"]);
+    assert_eq!(lock.code(), 0, "{}", lock.transcript());
+    let run = ["run", "reviews/sorting", "--set", "title=It crashes", "--dry-run"];
+    let (assemble, risk) = (["assemble", "add retries"], ["risk", "HEAD", "--no-model"]);
+    for args in [&run[..], &assemble, &risk, &["book", "check"], &["book", "lock"], &["book", "test"]] {
+        assert_eq!(fixture.proem(args).code(), 0, "{args:?}");
+    }
+    fixture.configure("book/reviews/sorting/sorting.schema.json", &format!("{SCHEMA}\n"));
+    let sessions = [
+        fixture.proem(&run),
+        fixture.proem(&["book", "test", "reviews/sorting"]),
+        fixture.proem(&["book", "test", "reviews/sorting", "--live"]),
+        fixture.proem(&["book", "check"]),
+        fixture.proem(&["book", "lock"]),
+    ];
+    snapshot!(sessions.iter().map(Run::transcript).collect::<Vec<_>>().join("\n"));
+    // Other prompts are used, tested and listed as before.
+    for args in [&assemble[..], &risk, &["book", "list"], &["book", "show", "reviews/sorting"]] {
+        assert_eq!(fixture.proem(args).code(), 0, "{args:?}");
+    }
+    let all = fixture.proem(&["book", "test", "--json"]);
+    assert_eq!(all.code(), 2);
+    let all: Json = serde_json::from_str(all.stdout()).unwrap();
+    assert!(all["tests"].as_array().unwrap().iter().any(|test| test["prompt"].as_str().unwrap().starts_with("risk/")));
+    assert_eq!((&all["failed"], &all["untested"][0]["prompt"]), (&json!(0), &json!("reviews/sorting@1.0.0")));
+    for (file, text, args) in [
+        ("assemble/task/_constitution.prompt", format!("{constitution}Be odd.\n"), &assemble[..]),
+        ("risk/decision/decision.schema.json", format!("{schema}\n"), &risk),
+    ] {
+        fixture.configure(&format!("book/{file}"), &text);
+        let refused = fixture.proem(args);
+        assert_eq!(refused.code(), 2, "{}", refused.transcript());
+        let words = format!(" is locked, and `{file}` of your book was changed since\n  restore what was locked, or ");
+        assert!(refused.stderr().contains(&words), "{}", refused.stderr());
+    }
+}
+
+#[test]
+fn a_book_that_nobody_trusts_stops_no_command() {
+    let fixture = sorting(&nobody(), CASES);
+    fixture.git(&["init", "-q", "-b", "main"]);
+    fixture.write(&format!("{BOOK}/1.0.0.prompt"), PROMPT);
+    let override_path = ".proem/book/assemble/task/_constitution.prompt";
+    fixture.write(override_path, "Theirs.\n");
+    fixture.write(
+        ".proem/book/book.lock",
+        "[versions]\n\"host/greet@1.0.0\" = \"00\"\n\"assemble/task@1.2.0\" = \"00\"\n",
+    );
+    fixture.commit("begin");
+    let all: [&[&str]; 7] = [
+        &["assemble", "add retries"],
+        &["run", "reviews/sorting", "--set", "title=It crashes", "--dry-run"],
+        &["risk", "HEAD", "--no-model"],
+        &["book", "list"],
+        &["book", "show", "reviews/sorting"],
+        &["book", "test", "reviews/sorting"],
+        &["tokens", "README.md", "--model", "gpt-4"],
+    ];
+    fixture.write("README.md", "# Read me\n");
+    let check = |what: &str| {
+        for args in all {
+            let run = fixture.proem(args);
+            assert_eq!(run.code(), 0, "{what}: {}", run.transcript());
+        }
+    };
+    check("edited");
+    fixture.write(".proem/book/book.toml", "current = 1\n");
+    check("no readable book.toml");
+    let sessions = [
+        fixture.proem(&["book", "show", "host/greet"]),
+        fixture.proem(&["book", "check"]),
+        fixture.proem(&["book", "lock"]),
+    ];
+    snapshot!(sessions.iter().map(Run::transcript).collect::<Vec<_>>().join("\n"));
+    fixture.write(".proem/book/book.toml", "");
+    fixture.write(&format!("{BOOK}/_p.prompt"), b"\xff\xfe");
+    check("no UTF-8");
+}
+
+#[test]
+fn the_users_book_is_found() {
+    let fixture = sorting(&nobody(), CASES);
+    let user = fixture.base.join("config/proem/book/book.lock");
+    let mut sessions = vec![fixture.proem(&["book", "check"]), fixture.proem(&["book", "lock"])];
+    let lock = fs::read_to_string(&user).unwrap();
+    assert!(
+        lock.contains("\n\"reviews/sorting@1.0.0\" = \"")
+            && lock.contains("\n[files]\n\"reviews/sorting/1.0.0.prompt\"")
+    );
+    // A project's book beside it has a lock of its own, in which nothing is the user's.
+    fixture.write(&format!("{BOOK}/1.0.0.prompt"), PROMPT);
+    sessions.push(fixture.proem(&["book", "lock"]));
+    sessions.push(fixture.proem(&["book", "list"]));
+    assert_eq!(fs::read_to_string(&user).unwrap(), lock);
+    let project = fs::read_to_string(fixture.repo.join(".proem/book/book.lock")).unwrap();
+    assert!(project.contains("host/greet@1.0.0") && !project.contains("reviews/sorting"), "{project}");
+    // What is wrong with one keeps the other from nothing.
+    fixture.write(&format!("{BOOK}/1.1.0.prompt"), PROMPT.replace("1.0.0", "1.1.0").replace("{{name}}", "{{nmae}}"));
+    fixture.configure("book/reviews/sorting/1.1.0.prompt", &SORTING.replace("1.0.0", "1.1.0"));
+    sessions.push(fixture.proem(&["book", "lock"]));
+    assert!(fs::read_to_string(&user).unwrap().contains("reviews/sorting@1.1.0"));
+    snapshot!(sessions.iter().map(Run::transcript).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_broken_case_file_stops_its_own_prompts_tests_only() {
+    let fixture = sorting(&nobody(), CASES);
+    for (file, text) in [
+        ("1.0.0.prompt", SORTING.to_owned()),
+        ("sorting.schema.json", SCHEMA.to_owned()),
+        ("sorting.cases.yaml", CASES.replace("tokens: 200", "tokens: few").replace("live:", "life:")),
+    ] {
+        fixture.configure(&format!("book/reviews/broken/{file}"), &text);
+    }
+    let test = fixture.proem(&["book", "test"]);
+    let shown = test.redacted(test.stdout());
+    let (_, from) = shown.split_once("reviews/broken").unwrap_or(("", &shown));
+    assert_eq!(test.code(), 1, "{shown}");
+    assert!(shown.contains("reviews/sorting@1.0.0\n  ok      a crash is bad"), "{shown}");
+    snapshot!(format!("reviews/broken{from}"));
+}

@@ -5,12 +5,14 @@
 //! layers replace single files of lower ones. A version's *closure* is its file with all partials
 //! and schemas it uses; its hash is what `book.lock` holds and what every run records.
 
+mod locked;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::locked::Lock;
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;
 use super::loaded::Prompt;
@@ -38,13 +40,6 @@ struct Manifest {
     current: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Lock {
-    #[serde(default)]
-    versions: BTreeMap<String, String>,
-}
-
 /// Layers laid over each other.
 #[derive(Debug)]
 pub struct Book {
@@ -61,7 +56,7 @@ pub enum LockState {
     Locked,
     /// No lock names this version with these overrides: it is being written.
     Unlocked,
-    /// The layer that changed it has locked it with other content.
+    /// A file of it was changed after the file's layer had locked it.
     Edited,
 }
 
@@ -189,24 +184,38 @@ impl Book {
         })
     }
 
-    /// Reads one version, or the current one, with all it uses.
+    /// Reads one version, or the current one, with all it uses, to make requests with it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] with what there is, or [`ErrorKind::InvalidFile`] with all problems.
+    /// [`ErrorKind::NotFound`] with what there is, [`ErrorKind::InvalidFile`] with all problems, or
+    /// [`ErrorKind::Edited`] if the version is locked and not what was locked.
     pub fn prompt(&self, prompt: &str, version: Option<&str>) -> Result<Prompt, Error> {
         let version = match version {
             Some(version) => version.to_owned(),
             None => self.current(prompt)?,
         };
         let closure = self.closure(prompt, &version)?;
+        match self.edited(prompt, &version, &closure) {
+            Some(problem) => Err(Error::new(ErrorKind::Edited, problem)),
+            None => self.as_it_is(prompt, &version),
+        }
+    }
+
+    /// Reads one version with all it uses as it stands, locked or not: to list and check it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] with what there is, or [`ErrorKind::InvalidFile`] with all problems.
+    pub fn as_it_is(&self, prompt: &str, version: &str) -> Result<Prompt, Error> {
+        let closure = self.closure(prompt, version)?;
         let path = format!("{prompt}/{version}.prompt");
-        let Some((text, _)) = self.file(&path) else { return Err(self.no_version(prompt, &version)) };
+        let Some((text, _)) = self.file(&path) else { return Err(self.no_version(prompt, version)) };
         let file = PromptFile::parse(&path, text.as_str(), &closure.partials)?;
-        let state = self.state(prompt, &version, &closure);
+        let state = self.state(prompt, version, &closure);
         let (agent, name) = prompt.split_once('/').unwrap_or((prompt, ""));
         let short: String = closure.hash.chars().take(SHORT_HASH).collect();
-        let recorded = if state == LockState::Locked { version } else { format!("{version}+{short}") };
+        let recorded = if state == LockState::Locked { version.to_owned() } else { format!("{version}+{short}") };
         let id = PromptId {
             agent: agent.to_owned(),
             name: name.to_owned(),
@@ -284,58 +293,14 @@ impl Book {
         }
         proem_text::hex::encode(hasher.finalize())
     }
-
-    fn state(&self, prompt: &str, version: &str, closure: &Closure) -> LockState {
-        let key = format!("{prompt}@{version}");
-        if self.locks.iter().any(|lock| lock.versions.get(&key) == Some(&closure.hash)) {
-            return LockState::Locked;
-        }
-        let own = self.locks.get(closure.top).is_some_and(|lock| lock.versions.contains_key(&key));
-        if own { LockState::Edited } else { LockState::Unlocked }
-    }
-
-    /// The text of `book.lock` for one layer: its versions as they are, and the versions of lower
-    /// layers that it changes.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidFile`] naming every version that was locked with other content; give it
-    /// a new number instead.
-    pub fn lock(&self, origin: Origin) -> Result<String, Error> {
-        let Some(index) = self.layers.iter().position(|layer| layer.origin == origin) else {
-            return Err(Error::new(ErrorKind::NotFound, format!("there is no {} book", origin.as_str())));
-        };
-        // What lies above this layer is none of its business.
-        let layers = self.layers.iter().take(index.saturating_add(1)).cloned().collect();
-        let book = Self::new(layers)?;
-        let mut text = String::from(
-            "# The closure's hash of each version: its file, partials and schemas.\n# Written by `proem book lock`; versions are immutable.\n\n[versions]\n",
-        );
-        let mut edited = Vec::new();
-        for version in book.versions()? {
-            let closure = book.closure(&version.prompt, &version.version)?;
-            if closure.top != index {
-                continue;
-            }
-            if version.state == LockState::Edited {
-                edited.push(format!(
-                    "{}@{} was edited after it was locked; give it a new version number",
-                    version.prompt, version.version
-                ));
-            }
-            _ = writeln!(text, "\"{}@{}\" = \"{}\"", version.prompt, version.version, version.closure);
-        }
-        if edited.is_empty() { Ok(text) } else { Err(Error::all(ErrorKind::InvalidFile, edited)) }
-    }
 }
 
 fn toml_file<T: Default + for<'d> Deserialize<'d>>(layer: &BookLayer, path: &str) -> Result<T, Error> {
     let Some(text) = layer.files.get(path) else { return Ok(T::default()) };
     toml::from_str(text.as_str()).map_err(|e| {
-        Error::new(
-            ErrorKind::InvalidFile,
-            format!("{} book, {path}: {}", layer.origin.as_str(), e.to_string().trim_end()),
-        )
+        // The excerpt stands below its first line.
+        let excerpt = e.to_string().trim_end().replace('\n', "\n  ");
+        Error::new(ErrorKind::InvalidFile, format!("{} book, {path}: {excerpt}", layer.origin.as_str()))
     })
 }
 

@@ -6,7 +6,7 @@ use proem_text::diagnostic::Severity;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::book::{Book, LockState, Version};
+use super::book::Book;
 use super::cases::Cases;
 use super::file::Section;
 use super::loaded::{Prompt, missing_schema};
@@ -47,16 +47,15 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
     for version in book.versions()? {
         let name = format!("{}@{}", version.prompt, version.version);
         let mut say = |severity, text: String| remarks.push(Remark { prompt: name.clone(), severity, text });
-        if version.state == LockState::Edited {
-            let text = "edited under a version that is locked; give it a new version number, or restore it";
-            say(Severity::Error, text.into());
+        let closure = book.closure(&version.prompt, &version.version)?;
+        if let Some(text) = book.edited(&version.prompt, &version.version, &closure) {
+            say(Severity::Error, text);
         }
-        missing(book, &version, &mut say)?;
-        match book.prompt(&version.prompt, Some(&version.version)) {
-            Err(error) => error.problems().iter().for_each(|problem| {
-                // A remark says by itself how bad it is.
-                say(Severity::Error, problem.strip_prefix("error: ").unwrap_or(problem).trim_end().to_owned());
-            }),
+        if let Some(name) = closure.missing_schema {
+            say(Severity::Error, missing_schema(&name));
+        }
+        match book.as_it_is(&version.prompt, &version.version) {
+            Err(error) => error.problems().iter().for_each(|problem| say(Severity::Error, bare(problem))),
             Ok(prompt) => {
                 if prompt.file.strict.version != version.version {
                     let text = format!(
@@ -84,11 +83,9 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
     Ok(remarks)
 }
 
-fn missing(book: &Book, version: &Version, say: &mut impl FnMut(Severity, String)) -> Result<(), Error> {
-    if let Some(name) = book.closure(&version.prompt, &version.version)?.missing_schema {
-        say(Severity::Error, missing_schema(&name));
-    }
-    Ok(())
+/// A problem without the word that a remark says by itself: how bad it is.
+fn bare(problem: &str) -> String {
+    problem.strip_prefix("error: ").unwrap_or(problem).trim_end().to_owned()
 }
 
 /// The case file, if the prompt names one.
@@ -97,8 +94,8 @@ fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Severity
     match book.file(&format!("{name}/{file}")) {
         None => say(Severity::Error, format!("proem.cases names `{file}`, which is not beside the file")),
         Some((text, _)) => {
-            if let Err(error) = Cases::parse(text.as_str()) {
-                error.problems().iter().for_each(|problem| say(Severity::Error, format!("{file}: {problem}")));
+            if let Err(error) = Cases::parse(file, text.as_str()) {
+                error.problems().iter().for_each(|problem| say(Severity::Error, bare(problem)));
             }
         }
     }

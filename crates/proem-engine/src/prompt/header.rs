@@ -364,7 +364,7 @@ fn ladders(node: Option<&Node>, problems: &mut Problems) -> Vec<Ladder> {
     ladders
 }
 
-fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Option<&'n [(Key, Node)]> {
+pub(crate) fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Option<&'n [(Key, Node)]> {
     match &node.data {
         Data::Map(entries) => Some(entries),
         _ => {
@@ -374,7 +374,7 @@ fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Option<&'n [(
     }
 }
 
-fn string(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
+pub(crate) fn string(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
     let text = node.as_str().map(str::to_owned);
     if text.is_none() {
         error(problems, format!("{what} is not a text; put it in quotes"), node.span);
@@ -393,7 +393,7 @@ fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)], problems: &mut Pr
     found
 }
 
-fn known_keys(entries: &[(Key, Node)], known: &[&str], what: &str, problems: &mut Problems) {
+pub(crate) fn known_keys(entries: &[(Key, Node)], known: &[&str], what: &str, problems: &mut Problems) {
     for (key, _) in entries {
         if !known.contains(&key.name.as_str()) {
             problems.push(Diagnostic {

@@ -18,6 +18,7 @@ use proem_engine::prompt::cases::{Case, Cases};
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Answers, Model, Provider, Providers};
 use proem_engine::tokens::{Counts, OpenAi};
+use proem_engine::{Error, ErrorKind};
 use proem_guard::{Guard, Key, Policy};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -59,7 +60,7 @@ struct Suite {
 pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
     let book = if args.live { trusted(args)? } else { super::open(&args.place)? };
     let bench = Bench::new()?;
-    let suites = suites(&book, args.prompt.as_deref())?;
+    let (suites, untested) = suites(&book, args.prompt.as_deref())?;
     let mut tested = Vec::new();
     for suite in &suites {
         let mut of_suite = Vec::new();
@@ -71,8 +72,14 @@ pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
         }
         tested.append(&mut of_suite);
     }
-    output::print(&tested, args.place.json)?;
-    Ok(ExitCode::from(u8::from(tested.iter().any(|tested| !tested.passed))))
+    output::print(&tested, &untested, args.place.json)?;
+    // A version that is not what was locked is no failed test: nothing can be said of it.
+    let code = if untested.iter().any(|untested| untested.is_edited) {
+        2
+    } else {
+        u8::from(!untested.is_empty() || tested.iter().any(|tested| !tested.passed))
+    };
+    Ok(ExitCode::from(code))
 }
 
 /// The book that a model is asked with: nothing in it is anybody's who isn't trusted.
@@ -80,41 +87,60 @@ fn trusted(args: &BookTest) -> Result<Book, Failure> {
     Project::open(&args.place.root, &Places::find()?, Reading::Trusted)?.book()
 }
 
-/// The prompts that are tested.
-fn suites(book: &Book, wanted: Option<&str>) -> Result<Vec<Suite>, Failure> {
+/// A prompt whose cases could not be run.
+#[derive(Debug, Serialize)]
+struct Untested {
+    /// `agent/name@version`.
+    prompt: String,
+    /// Why, with the place where there is one.
+    problem: String,
+    /// Whether it was changed after it was locked.
+    #[serde(skip)]
+    is_edited: bool,
+}
+
+/// The prompts that are tested, and those that can't be. What is wrong with one stops its own tests only.
+fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Failure> {
     let names = match wanted {
         Some(name) => vec![name.to_owned()],
         None => book.prompts().into_iter().collect(),
     };
-    let mut suites = Vec::new();
+    let (mut suites, mut untested) = (Vec::new(), Vec::new());
     for full in names {
         let (name, version) = match full.split_once('@') {
             Some((name, version)) => (name.to_owned(), version.to_owned()),
             None => (full.clone(), book.current(&full)?),
         };
-        let prompt = match book.prompt(&name, Some(&version)) {
-            Ok(prompt) => prompt,
-            Err(error) if wanted.is_some() => return Err(error.into()),
-            // `proem book check` says what is wrong with it.
-            Err(_) => return Err(Failure::finding(format!("`{name}` can't be read; see `proem book check`"))),
-        };
-        let Some(file) = prompt.file.strict.cases.clone() else {
-            match wanted {
-                Some(_) => return Err(Failure::usage(format!("`{name}` has no cases; name a file in `proem.cases`"))),
-                None => continue,
+        match suite(book, name.clone(), version.clone()) {
+            Ok(Some(suite)) => suites.push(suite),
+            Ok(None) if wanted.is_some() => {
+                return Err(Failure::usage(format!("`{name}` has no cases; name a file in `proem.cases`")));
             }
-        };
-        let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
-            return Err(Failure::finding(format!("`{name}` names `{file}` in `proem.cases`, which is not beside it")));
-        };
-        let cases = Cases::parse(text.as_str())
-            .map_err(|error| Failure::finding(format!("{name}/{file}: {}", error.problems().join("; "))))?;
-        suites.push(Suite { name, version, prompt, cases });
+            Ok(None) => {}
+            Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
+            Err(error) => untested.push(Untested {
+                prompt: format!("{name}@{version}"),
+                problem: error.to_string(),
+                is_edited: error.kind() == ErrorKind::Edited,
+            }),
+        }
     }
-    if suites.is_empty() {
+    if suites.is_empty() && untested.is_empty() {
         return Err(Failure::usage("no prompt has cases; name a file in `proem.cases` of one"));
     }
-    Ok(suites)
+    Ok((suites, untested))
+}
+
+/// A prompt with its cases; `None` if it names none.
+fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Error> {
+    let prompt = book.prompt(&name, Some(&version))?;
+    let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
+    let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
+        let missing = format!("`proem.cases` names `{file}`, which is not beside it");
+        return Err(Error::new(ErrorKind::InvalidFile, missing));
+    };
+    let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
+    Ok(Some(Suite { name, version, prompt, cases }))
 }
 
 /// What requests are made with.
@@ -196,7 +222,7 @@ impl Bench {
         prompt: &Prompt,
         contract: Option<&Contract>,
         inputs: &Json,
-    ) -> Result<(proem_engine::assembly::Assembly, String), proem_engine::Error> {
+    ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
         let ask = Ask {
             prompt,
             contract,

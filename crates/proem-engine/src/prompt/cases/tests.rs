@@ -5,6 +5,7 @@ use super::*;
 #[test]
 fn a_case_file_is_read() {
     let cases = Cases::parse(
+        "x.yaml",
         "cases:\n  - name: a\n    inputs: { question: why }\n    expect:\n      tokens: 40\n      sections: { role: { contains: [You] } }\n    live: { answer: { severity: high } }\n",
     );
     let cases = cases.unwrap();
@@ -14,32 +15,52 @@ fn a_case_file_is_read() {
     assert!(case.expect.wants_request() && !Expect::default().wants_request());
 }
 
-#[test]
-fn what_is_no_case_file_is_refused_with_every_problem() {
-    let check = |text: &str, expected: &[&str]| {
-        let error = Cases::parse(text).unwrap_err();
-        let found: Vec<String> = error.problems().to_vec();
-        assert_eq!(found, expected, "{text}");
+/// `LINE:COLUMN: MESSAGE` of every problem.
+#[track_caller]
+fn check_refused(text: &str, expected: &[&str]) {
+    let error = Cases::parse("x.cases.yaml", text).unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::InvalidFile);
+    let line = |problem: &String| {
+        let mut lines = problem.lines();
+        let message = lines.next().unwrap().strip_prefix("error: ").unwrap();
+        let (_, place) = lines.next().unwrap().split_once("--> x.cases.yaml:").unwrap();
+        assert!(problem.contains('^'), "{problem}");
+        format!("{place}: {message}")
     };
-    check("", &["it is empty; it needs a list `cases`"]);
-    check("cases: []", &["`cases` is empty; give one, or leave the file out"]);
-    check("cases:\n  - inputs: {}\n", &["missing field `name`"]);
-    check(
-        "cases:\n  - { name: a, inputs: {}, wants: 1 }\n",
-        &["unknown field `wants`, expected one of `name`, `inputs`, `given`, `expect`, `live`"],
-    );
-    check(
+    assert_eq!(error.problems().iter().map(line).collect::<Vec<_>>(), expected, "{text}");
+}
+
+#[test]
+fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
+    check_refused("", &["1:1: it is empty; it needs a list `cases`"]);
+    check_refused("cases: []", &["1:8: `cases` is empty; give one, or leave the file out"]);
+    check_refused("kind: a/b\n", &["1:1: `cases` is missing; it is a list of cases"]);
+    check_refused("cases: none\n", &["1:8: `cases` is not a list"]);
+    check_refused("- a\n", &["1:1: a case file is not a mapping of keys to values"]);
+    check_refused("cases:\n  - inputs: {}\n", &["2:5: a case has no `name`"]);
+    check_refused("cases:\n  - { name: a, inputs: {}, wants: 1 }\n", &["2:28: a case has no key `wants`"]);
+    check_refused(
         "cases:\n  - { name: a, inputs: {}, expect: { rules: { x: 1 } } }\n  - { name: a, given: {} }\n",
         &[
-            "case `a` expects `rules`, which only a `kind` has",
-            "two cases are called `a`; rename one",
-            "case `a` needs `inputs` and, without a `kind`, no `given`",
+            "2:45: case `a` expects `rules`, which only a `kind` has",
+            "3:5: case `a` needs `inputs` and, without a `kind`, no `given`",
+            "3:13: two cases are called `a`; rename one",
         ],
     );
-    check(
+    check_refused(
         "kind: risk/decision\ncases:\n  - { name: a, inputs: {} }\n",
-        &["case `a` needs `given` and, with a `kind`, no `inputs`"],
+        &["3:5: case `a` needs `given` and, with a `kind`, no `inputs`"],
     );
+    check_refused(
+        "cases:\n  - name: a\n    inputs: {}\n    expect:\n      tokens: few\n      sections:\n        role: { contains: You }\n    live: {}\n",
+        &[
+            "5:15: expect.tokens is not a whole number of tokens",
+            "7:27: contains is not a list of texts; write `contains: [\"…\"]`",
+            "8:11: live has no `answer`",
+        ],
+    );
+    // What the parser of YAML itself says has its place too.
+    check_refused("cases:\n  - name: [a\n", &["3:1: while parsing a flow sequence, expected ',' or ']'"]);
 }
 
 #[test]

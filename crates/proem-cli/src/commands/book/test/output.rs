@@ -4,17 +4,17 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use super::Tested;
+use super::{Tested, Untested};
 use crate::commands::book::counted;
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, DIM, GREEN, RED, styled};
 
-/// Prints the cases, prompt by prompt.
-pub(super) fn print(tested: &[Tested], is_json: bool) -> Result<(), Failure> {
+/// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
+pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> Result<(), Failure> {
     let failed = tested.iter().filter(|tested| !tested.passed).count();
     if is_json {
-        let tests = serde_json::to_value(tested).map_err(|e| Failure::bug("could not write JSON", e))?;
-        return ui::data(&format!("{}\n", json::pretty(&json!({ "tests": tests, "failed": failed }))));
+        let out = json!({ "tests": tested, "untested": untested, "failed": failed });
+        return ui::data(&format!("{}\n", json::pretty(&out)));
     }
     let mut out = String::new();
     let mut prompt = "";
@@ -37,6 +37,14 @@ pub(super) fn print(tested: &[Tested], is_json: bool) -> Result<(), Failure> {
             out.push_str(&format!("          {}\n", show::terminal_str(problem)));
         }
     }
-    out.push_str(&format!("{} run, {failed} failed\n", counted(tested.len(), "case")));
+    for Untested { prompt, problem, .. } in untested {
+        out.push_str(&format!("{}\n  {}\n", styled(BOLD, show::terminal_str(prompt).as_str()), styled(RED, "not run")));
+        problem.lines().for_each(|line| out.push_str(&format!("    {}\n", show::terminal_str(line))));
+    }
+    let not_run = match untested.len() {
+        0 => String::new(),
+        n => format!("; the cases of {} could not be run", counted(n, "prompt")),
+    };
+    out.push_str(&format!("{} run, {failed} failed{not_run}\n", counted(tested.len(), "case")));
     ui::listing(&out)
 }

@@ -1,0 +1,182 @@
+//! Versions that are locked: what `book.lock` says, and whether it still holds.
+//!
+//! A lock speaks of the files of its own layer. That a lower layer has other files on another machine, or
+//! that some of this layer's don't count there, makes another combination, which nobody locked; it changes
+//! nothing that was.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::{Book, Closure, LockState, numbers};
+use crate::error::{Error, ErrorKind};
+use crate::prompt::origin::Origin;
+
+/// What `book.lock` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lock {
+    /// The closure's hash of each version, by `agent/name@version`.
+    #[serde(default)]
+    versions: BTreeMap<String, String>,
+    /// The hash of each file of this layer that they use, by path. A lock that was written before files
+    /// were named has none.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+impl Book {
+    pub(super) fn state(&self, prompt: &str, version: &str, closure: &Closure) -> LockState {
+        if self.is_locked(prompt, version, closure) {
+            LockState::Locked
+        } else if self.changes(prompt, version, closure).is_empty() {
+            LockState::Unlocked
+        } else {
+            LockState::Edited
+        }
+    }
+
+    fn is_locked(&self, prompt: &str, version: &str, closure: &Closure) -> bool {
+        let key = format!("{prompt}@{version}");
+        self.locks.iter().any(|lock| lock.versions.get(&key) == Some(&closure.hash))
+    }
+
+    /// What was changed after a version was locked, in words with what to do; `None` if nothing was.
+    pub(crate) fn edited(&self, prompt: &str, version: &str, closure: &Closure) -> Option<String> {
+        if self.is_locked(prompt, version, closure) {
+            return None;
+        }
+        let changes = self.changes(prompt, version, closure);
+        if changes.is_empty() {
+            return None;
+        }
+        let what: Vec<String> = changes.iter().map(Change::in_words).collect();
+        Some(format!(
+            "`{prompt}` {version} is locked, and {} since\n  restore what was locked, or make a new version with the \
+             change, such as {}, and lock that with `proem book lock`",
+            what.join("; "),
+            self.next(prompt)
+        ))
+    }
+
+    /// What differs from the locks of the layers that have files in this closure.
+    fn changes<'c>(&self, prompt: &str, version: &str, closure: &'c Closure) -> Vec<Change<'c>> {
+        let key = format!("{prompt}@{version}");
+        let named = self.locks.iter().enumerate().filter(|(_, lock)| lock.versions.contains_key(&key));
+        named.filter_map(|(index, lock)| self.changes_of(index, lock, closure)).collect()
+    }
+
+    fn changes_of<'c>(&self, index: usize, lock: &Lock, closure: &'c Closure) -> Option<Change<'c>> {
+        let layer = self.layers.get(index)?;
+        let is_own = |path: &str| self.found(path).is_some_and(|(found, ..)| found == index);
+        let own = closure.files.iter().map(|(path, _)| path.as_str()).filter(|path| is_own(path));
+        let origin = layer.origin;
+        if lock.files.is_empty() {
+            // The shipped files never change, and the user's own all count.
+            let is_known = |path: &str, by: Origin| is_own(path) || (origin, by) == (Origin::User, Origin::Embedded);
+            let all_known = closure.files.iter().all(|(path, by)| is_known(path, *by));
+            let own: Vec<&str> = own.collect();
+            return (all_known && !own.is_empty()).then_some(Change { origin, files: own, is_exact: false });
+        }
+        let is_changed = |path: &&str| {
+            let text = layer.files.get(*path).map(|text| hash(text.as_str()));
+            text.as_ref() != lock.files.get(*path)
+        };
+        let files: Vec<&str> = own.filter(is_changed).collect();
+        (!files.is_empty()).then_some(Change { origin, files, is_exact: true })
+    }
+
+    /// The version number after a prompt's newest.
+    fn next(&self, prompt: &str) -> String {
+        let versions = self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version);
+        let mut newest = versions.map(|version| numbers(&version)).max().unwrap_or_default();
+        if let Some(last) = newest.last_mut() {
+            *last = last.saturating_add(1);
+        }
+        newest.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+    }
+
+    /// The text of `book.lock` for one layer: its versions as they are, and the versions of lower
+    /// layers that it changes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Edited`] naming every version that was locked with other content; give it a new
+    /// number instead.
+    pub fn lock(&self, origin: Origin) -> Result<String, Error> {
+        let Some(index) = self.layers.iter().position(|layer| layer.origin == origin) else {
+            return Err(Error::new(ErrorKind::NotFound, format!("there is no {} book", origin.as_str())));
+        };
+        // What lies above this layer is none of its business; a project's lock goes where other users are.
+        let below = self.layers.iter().take(index.saturating_add(1));
+        let layers: Vec<_> =
+            below.filter(|layer| layer.origin != Origin::User || origin == Origin::User).cloned().collect();
+        let index = layers.len().saturating_sub(1);
+        let book = Self::new(layers)?;
+        let (mut versions, mut files) = (String::new(), BTreeMap::new());
+        let mut edited = Vec::new();
+        for version in book.versions()? {
+            let closure = book.closure(&version.prompt, &version.version)?;
+            if closure.top != index {
+                continue;
+            }
+            edited.extend(book.edited(&version.prompt, &version.version, &closure));
+            _ = writeln!(versions, "\"{}@{}\" = \"{}\"", version.prompt, version.version, version.closure);
+            for (path, _) in closure.files.iter().filter(|(_, by)| *by == origin) {
+                files.insert(path.clone(), book.file(path).map_or_else(String::new, |(text, _)| hash(text.as_str())));
+            }
+        }
+        if !edited.is_empty() {
+            return Err(Error::all(ErrorKind::Edited, edited));
+        }
+        let mut text = format!("{HEAD}[versions]\n{versions}");
+        // Nobody can change a shipped file without the program.
+        if origin != Origin::Embedded && !files.is_empty() {
+            text.push_str("\n# The hash of each file that they use.\n\n[files]\n");
+            files.iter().for_each(|(path, hash)| _ = writeln!(text, "\"{path}\" = \"{hash}\""));
+        }
+        Ok(text)
+    }
+}
+
+const HEAD: &str = "\
+# The closure's hash of each version: its file, partials and schemas.
+# Written by `proem book lock`; versions are immutable.
+
+";
+
+/// What differs from the lock of one layer.
+struct Change<'c> {
+    origin: Origin,
+    /// Files of the layer, by path.
+    files: Vec<&'c str>,
+    /// Whether all of them were changed; otherwise at least one was.
+    is_exact: bool,
+}
+
+impl Change<'_> {
+    fn in_words(&self) -> String {
+        let files: Vec<String> = self.files.iter().map(|path| format!("`{path}`")).collect();
+        let (one_of, were) = match (self.is_exact, files.len()) {
+            (_, 1) => ("", "was"),
+            (false, _) => ("one of ", "was"),
+            (true, _) => ("", "were"),
+        };
+        format!("{one_of}{} of {} {were} changed", files.join(", "), whose(self.origin))
+    }
+}
+
+const fn whose(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Embedded => "the shipped book",
+        Origin::User => "your book",
+        Origin::Project => "the project's book",
+        Origin::Configured => "your configuration",
+    }
+}
+
+fn hash(text: &str) -> String {
+    proem_text::hex::encode(Sha256::digest(text))
+}

@@ -1,0 +1,158 @@
+//! Reading a case file, with every problem where it stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_text::span::Span;
+use serde_json::Value as Json;
+
+use super::{Case, Cases, Expect, Live, Words};
+use crate::error::{Error, error_at};
+use crate::prompt::header::{Problems, known_keys, map, string};
+use crate::prompt::yaml::{self, Data, Node};
+
+impl Cases {
+    /// Reads a case file; `name` is what problems call it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`](crate::ErrorKind::InvalidFile) with the place of every problem: another
+    /// form, no case, two of the same name, a case without what its inputs are made from.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let mut problems = Problems::new();
+        let cases = match yaml::parse(text, 0) {
+            Ok(Some(root)) => cases(&root, &mut problems),
+            Ok(None) => {
+                problems.push(error_at("it is empty; it needs a list `cases`", Span::new(0, 0)));
+                None
+            }
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
+        };
+        match cases {
+            Some(cases) if problems.is_empty() => Ok(cases),
+            _ => {
+                problems.sort_by_key(|problem| problem.span.map(|span| span.start));
+                Err(Error::in_file(name, text, &problems))
+            }
+        }
+    }
+}
+
+fn say(problems: &mut Problems, message: impl Into<String>, span: Span) {
+    problems.push(error_at(message, span));
+}
+
+fn cases(root: &Node, problems: &mut Problems) -> Option<Cases> {
+    let entries = map(root, "a case file", problems)?;
+    known_keys(entries, &["kind", "cases"], "a case file", problems);
+    let kind = given(root, "kind").and_then(|node| string(node, "kind", problems));
+    let Some(node) = root.get("cases") else {
+        say(problems, "`cases` is missing; it is a list of cases", Span::new(root.span.start, root.span.start));
+        return None;
+    };
+    let Data::List(items) = &node.data else {
+        say(problems, "`cases` is not a list", node.span);
+        return None;
+    };
+    if items.is_empty() {
+        say(problems, "`cases` is empty; give one, or leave the file out", node.span);
+    }
+    let mut names = BTreeSet::new();
+    let mut cases = Vec::new();
+    for item in items {
+        let Some(case) = case(item, kind.is_some(), problems) else { continue };
+        if !names.insert(case.name.clone()) {
+            say(problems, format!("two cases are called `{}`; rename one", case.name), place(item, "name"));
+        }
+        cases.push(case);
+    }
+    Some(Cases { kind, cases })
+}
+
+fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
+    let entries = map(node, "a case", problems)?;
+    known_keys(entries, &["name", "inputs", "given", "expect", "live"], "a case", problems);
+    let Some(name) = given(node, "name") else {
+        say(problems, "a case has no `name`", node.span);
+        return None;
+    };
+    let name = string(name, "name", problems)?;
+    let json = |key: &str| given(node, key).map(Node::to_json);
+    let case = Case {
+        inputs: json("inputs"),
+        given: json("given"),
+        expect: node.get("expect").map(|node| expect(node, problems)).unwrap_or_default(),
+        live: node.get("live").and_then(|node| live(node, problems)),
+        name,
+    };
+    let name = &case.name;
+    let wrong = match (has_kind, &case.inputs, &case.given) {
+        (false, Some(_), None) | (true, None, Some(_)) => None,
+        (false, ..) => Some("`inputs` and, without a `kind`, no `given`"),
+        (true, ..) => Some("`given` and, with a `kind`, no `inputs`"),
+    };
+    if let Some(wanted) = wrong {
+        say(problems, format!("case `{name}` needs {wanted}"), node.span);
+    }
+    if !has_kind && !case.expect.rules.is_empty() {
+        let at = node.get("expect").map_or(node.span, |expect| place(expect, "rules"));
+        say(problems, format!("case `{name}` expects `rules`, which only a `kind` has"), at);
+    }
+    Some(case)
+}
+
+fn expect(node: &Node, problems: &mut Problems) -> Expect {
+    let Some(entries) = map(node, "expect", problems) else { return Expect::default() };
+    known_keys(entries, &["rules", "tokens", "sections", "hash"], "expect", problems);
+    let tokens = given(node, "tokens").and_then(|node| {
+        let tokens = node.to_json().as_u64().and_then(|tokens| usize::try_from(tokens).ok());
+        if tokens.is_none() {
+            say(problems, "expect.tokens is not a whole number of tokens", node.span);
+        }
+        tokens
+    });
+    let hash = given(node, "hash").and_then(|node| string(node, "expect.hash", problems));
+    let rules = given(node, "rules").and_then(|node| map(node, "expect.rules", problems));
+    let rules = rules.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
+    let sections = given(node, "sections").and_then(|node| map(node, "expect.sections", problems));
+    let sections: BTreeMap<String, Words> =
+        sections.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), words(node, problems))).collect();
+    Expect { rules, tokens, sections, hash }
+}
+
+fn words(node: &Node, problems: &mut Problems) -> Words {
+    let Some(entries) = map(node, "what a section has", problems) else { return Words::default() };
+    known_keys(entries, &["contains", "absent"], "what a section has", problems);
+    Words { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems) }
+}
+
+fn texts(node: &Node, key: &str, problems: &mut Problems) -> Vec<String> {
+    let Some(node) = given(node, key) else { return Vec::new() };
+    let Data::List(items) = &node.data else {
+        say(problems, format!("{key} is not a list of texts; write `{key}: [\"…\"]`"), node.span);
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| string(item, key, problems)).collect()
+}
+
+fn live(node: &Node, problems: &mut Problems) -> Option<Live> {
+    let entries = map(node, "live", problems)?;
+    known_keys(entries, &["answer"], "live", problems);
+    let answer = node.get("answer").map(Node::to_json);
+    if answer.is_none() {
+        say(problems, "live has no `answer`", node.span);
+    }
+    Some(Live { answer: answer? })
+}
+
+/// A key's value, unless it is left empty.
+fn given<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    node.get(key).filter(|node| node.data != Data::Scalar(Json::Null))
+}
+
+/// Where a key's value stands, or the whole.
+fn place(node: &Node, key: &str) -> Span {
+    node.get(key).map_or(node.span, |node| node.span)
+}
