@@ -4,7 +4,7 @@
 //! - [`view`]: what a model reads instead of the original, and every other way to read it.
 //! - [`guard`]: looks for attacks in all of these readings; [`finding`]: what it finds;
 //!   [`verdict`]: what is to become of the text; [`mod@cut`]: what is left without the attack.
-//! - [`mod@check`]: what an action may say and name.
+//! - [`mod@check`]: what an action may say and name; [`credential`]: what no screen shows.
 //! - [`mod@contain`]: the door into a prompt.
 //! - [`show`]: the door onto a screen.
 #![cfg_attr(not(test), no_std)]
@@ -15,6 +15,7 @@ extern crate alloc;
 pub mod calibrate;
 pub mod check;
 pub mod contain;
+pub mod credential;
 pub mod cut;
 pub mod finding;
 pub mod guard;

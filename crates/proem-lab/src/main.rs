@@ -3,6 +3,7 @@
 //! Not part of the product. One file for each command; what a command says goes to standard
 //! output, why one failed to standard error. Exit codes: 0 done, 2 usage, 3 failed.
 
+mod credentials;
 mod guard;
 mod npy;
 mod pack;
@@ -47,6 +48,8 @@ enum Train {
 
 #[derive(Debug, Subcommand)]
 enum Eval {
+    /// Credentials by shape, in folders that should hold none.
+    Credentials(credentials::EvalCredentials),
     /// The guard against prompt injections.
     Guard(guard::eval::EvalGuard),
     /// The score of a change's risk.
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Train(Train::Guard(args)) => guard::train::run(&args),
         Command::Train(Train::Risk(args)) => risk::train::run(&args),
         Command::Train(Train::Select(args)) => selection::train::run(&args),
+        Command::Eval(Eval::Credentials(args)) => credentials::run(&args),
         Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),

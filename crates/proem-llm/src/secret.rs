@@ -8,6 +8,9 @@ mod views;
 
 use core::fmt;
 
+use proem_text::json;
+use serde_json::Value as Json;
+
 /// The shortest secret that is searched for, in bytes: a shorter one would be found everywhere.
 pub const SHORTEST: usize = 16;
 
@@ -46,7 +49,8 @@ impl fmt::Debug for Secret {
 
 /// A secret that stands in `text`: as it is, escaped as in JSON, percent-encoded in part or in full,
 /// up to three of these on top of each other, and in base64 (either alphabet, at any place of what
-/// was encoded), alone or below them.
+/// was encoded), alone or below them; also with space or line breaks within, and, in letters of either
+/// case, as it is, in hexadecimal digits or turned round.
 ///
 /// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
 #[must_use]
@@ -66,7 +70,30 @@ pub fn redact(secrets: &[Secret], text: &str) -> Option<String> {
 /// Looks for the same secrets in many texts.
 pub struct Finder<'s> {
     /// Those that are long enough, and how they are searched for; `None` if there are none.
-    search: Option<(Vec<&'s Secret>, search::Search)>,
+    search: Option<(Vec<&'s Secret>, Searches)>,
+}
+
+/// What is searched for in a text, and what in what is left of it without space and case.
+struct Searches {
+    exact: search::Search,
+    folded: search::Search,
+}
+
+impl Searches {
+    fn of(secrets: &[&Secret]) -> Self {
+        let values = || secrets.iter().map(|secret| secret.value.as_bytes());
+        Self { exact: search::Search::new(values()), folded: search::Search::folded(values()) }
+    }
+
+    fn find(&self, view: &[u8]) -> Option<usize> {
+        self.exact.find(view).or_else(|| {
+            let mut bare = view.to_vec();
+            bare.retain(|byte| !byte.is_ascii_whitespace());
+            let spaced = if bare.len() == view.len() { None } else { self.exact.find(&bare) };
+            bare.make_ascii_lowercase();
+            spaced.or_else(|| self.folded.find(&bare))
+        })
+    }
 }
 
 impl fmt::Debug for Finder<'_> {
@@ -83,8 +110,8 @@ impl<'s> Finder<'s> {
         // A secret that holds another is taken out as a whole.
         searched.sort_by_key(|secret| core::cmp::Reverse(secret.value.len()));
         let search = (!searched.is_empty()).then(|| {
-            let search = search::Search::new(searched.iter().map(|secret| secret.value.as_bytes()));
-            (searched, search)
+            let searches = Searches::of(&searched);
+            (searched, searches)
         });
         Self { search }
     }
@@ -92,8 +119,8 @@ impl<'s> Finder<'s> {
     /// As [`find`].
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<&'s Secret> {
-        let (searched, search) = self.search.as_ref()?;
-        let found = views::any(text, &mut |view| search.find(view))?;
+        let (searched, searches) = self.search.as_ref()?;
+        let found = views::any(text, &mut |view| searches.find(view))?;
         searched.get(found).copied()
     }
 
@@ -110,6 +137,38 @@ impl<'s> Finder<'s> {
         let clean = left.find(|text| self.find(text.as_bytes()).is_none());
         Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
     }
+
+    /// As [`Finder::redact`], line by line, so that a report loses no more than it has to. A secret that
+    /// stands on several lines takes all of them with it.
+    #[must_use]
+    pub fn redact_lines(&self, text: &str) -> Option<String> {
+        self.find(text.as_bytes())?;
+        let clean = |line: &str| {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            self.redact(line).unwrap_or_else(|| line.to_owned()) + end
+        };
+        let lines: String = text.split_inclusive('\n').map(clean).collect();
+        Some(self.redact(&lines).unwrap_or(lines))
+    }
+
+    /// As [`Finder::redact`], for the texts and keys of a value.
+    #[must_use]
+    pub fn redact_json(&self, value: &Json) -> Option<Json> {
+        self.find(json::compact(value).as_bytes())?;
+        let clean = self.within(value);
+        // One that only the text of the whole shows.
+        Some(self.redact(&json::compact(&clean)).map_or(clean, |_| Json::String("[redacted]".to_owned())))
+    }
+
+    fn within(&self, value: &Json) -> Json {
+        let text = |text: &String| self.redact(text).unwrap_or_else(|| text.clone());
+        match value {
+            Json::String(string) => Json::String(text(string)),
+            Json::Array(items) => items.iter().map(|item| self.within(item)).collect(),
+            Json::Object(fields) => fields.iter().map(|(key, value)| (text(key), self.within(value))).collect(),
+            other => other.clone(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +177,7 @@ mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
     use proptest::{collection::vec, prelude::*};
+    use serde_json::json;
 
     const KEY: &str = "sk-ant/api03+\"q\\0123456789";
 
@@ -162,6 +222,20 @@ mod tests {
             }
         }
         check(&STANDARD.encode("abcdefghijklmn"), None);
+        // Turned, in digits, in capitals, with space: also below an encoding and on top of each other.
+        let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let turned = |text: &str| text.bytes().rev().map(char::from).collect::<String>();
+        let spaced = |text: &str, by: &str| text.chars().map(|c| format!("{c}{by}")).collect::<String>();
+        let forms = [hex(KEY), hex(KEY).to_uppercase(), turned(KEY), KEY.to_uppercase(), KEY.to_lowercase()];
+        for form in forms.iter().map(String::as_str).chain([KEY]) {
+            for text in [form.to_owned(), spaced(form, " "), spaced(form, "\n"), spaced(&form.to_uppercase(), "\t ")] {
+                check(&format!("x {text} y"), Some("ONE"));
+                check(&serde_json::to_string(&text).unwrap(), Some("ONE"));
+            }
+        }
+        check(&spaced(&STANDARD.encode(KEY), "\r\n"), Some("ONE"));
+        check(&hex("abcdefghijklmno"), None);
+        check("a b c d e f g h i j k l m n o", None);
     }
 
     #[test]
@@ -200,6 +274,24 @@ mod tests {
         // In another form nothing of the text is left.
         check(&format!("Basic {}", STANDARD.encode(KEY)), Some("[redacted:ONE]"));
         check(&format!("abcdefghijklmnop and {}", STANDARD.encode(KEY)), Some("[redacted:ABC]"));
+    }
+
+    #[test]
+    fn a_report_keeps_its_other_lines() {
+        let secrets = [Secret::new("ONE", KEY)];
+        let finder = Finder::new(&secrets);
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(finder.redact_lines(text).as_deref(), expected, "{text:?}");
+        };
+        check("a\nb\n", None);
+        check(&format!("a\nb {KEY} c\nd\n"), Some("a\nb [redacted:ONE] c\nd\n"));
+        check(&format!("a\nb {}\nd", STANDARD.encode(KEY)), Some("a\n[redacted:ONE]\nd"));
+        let (one, other) = KEY.split_at(9);
+        check(&format!("a\n{one}\n{other}\nd"), Some("[redacted:ONE]"));
+        let value = json!({ "a": [KEY, 1], (KEY): { "b": "x" } });
+        let clean = json!({ "a": ["[redacted:ONE]", 1], "[redacted:ONE]": { "b": "x" } });
+        assert_eq!(finder.redact_json(&value), Some(clean.clone()));
+        assert_eq!(finder.redact_json(&clean), None);
     }
 
     #[test]
@@ -251,7 +343,7 @@ mod tests {
         #[test]
         fn an_embedded_secret_is_found(
             value in value(), before in vec(any::<u8>(), 0..50), after in vec(any::<u8>(), 0..50),
-            choices in vec(0u8..3, 0..80), form in 0usize..8, wrapped in 0usize..3,
+            choices in vec(0u8..3, 0..80), form in 0usize..12, wrapped in 0usize..3,
         ) {
             let inner = [&before[..], value.as_bytes(), &after[..]].concat();
             let text = match form {
@@ -262,6 +354,10 @@ mod tests {
                 4 => STANDARD.encode(&inner).into_bytes(),
                 5 => STANDARD_NO_PAD.encode(&inner).into_bytes(),
                 6 => URL_SAFE.encode(&inner).into_bytes(),
+                7 => value.bytes().map(|byte| format!("{byte:02X}")).collect::<String>().into_bytes(),
+                8 => value.bytes().rev().collect(),
+                9 => value.to_ascii_uppercase().into_bytes(),
+                10 => value.chars().map(|c| format!(" {c}\n")).collect::<String>().into_bytes(),
                 _ => URL_SAFE_NO_PAD.encode(&inner).into_bytes(),
             };
             let text = match wrapped {

@@ -1,8 +1,10 @@
 //! Finds out what is known about a folder: its repository, its rule files, what is remembered.
 //!
 //! Invariants: nothing of the repository is run; no file outside it is read; a rule file is
-//! approved only for exactly the bytes that are returned; what could not be found out is a gap.
+//! approved only for exactly the bytes that were read; what could not be found out is a gap; no text
+//! holds a credential that is told by its shape.
 
+mod credentials;
 mod entries;
 mod rules;
 
@@ -127,7 +129,9 @@ pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error>
         cwd: Untrusted::new(cwd, Label::from_source(Source::named("env/cwd"))),
         os: std::env::consts::OS.to_owned(),
     };
-    Ok(Gathered { git: git_state, env, rule_files, memories, activity, gaps })
+    let mut gathered = Gathered { git: git_state, env, rule_files, memories, activity, gaps };
+    credentials::cut(&mut gathered);
+    Ok(gathered)
 }
 
 /// Where the files are that belong to the folder.

@@ -7,6 +7,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+/// The fewest bytes but space that a secret has to be searched for without it.
+const SHORTEST_BARE: usize = 12;
+
 /// What is looked for.
 pub(super) struct Search {
     needles: Vec<Needle>,
@@ -39,6 +42,27 @@ impl Search {
                 needles.push(Needle { secret, bytes: standard });
             }
         }
+        Self::of(needles)
+    }
+
+    /// A search in what is left of a text without space and capitals: for secrets as they are, in
+    /// hexadecimal digits and turned round, all without space and capitals too.
+    pub(super) fn folded<'s>(secrets: impl Iterator<Item = &'s [u8]>) -> Self {
+        let mut needles = Vec::new();
+        for (secret, value) in secrets.enumerate() {
+            let mut bare = value.to_ascii_lowercase();
+            bare.retain(|byte| !byte.is_ascii_whitespace());
+            // Little but space is everywhere.
+            if bare.len() >= SHORTEST_BARE {
+                let turned = bare.iter().rev().copied().collect();
+                needles.extend([bare, turned].map(|bytes| Needle { secret, bytes }));
+            }
+            needles.push(Needle { secret, bytes: hexadecimal(value) });
+        }
+        Self::of(needles)
+    }
+
+    fn of(needles: Vec<Needle>) -> Self {
         let window = needles.iter().map(|needle| needle.bytes.len()).min().unwrap_or(0);
         let byte = |shift: usize| u8::try_from(shift).unwrap_or(u8::MAX);
         let pairs = window.saturating_sub(1);
@@ -72,6 +96,10 @@ impl Search {
         }
         None
     }
+}
+
+fn hexadecimal(value: &[u8]) -> Vec<u8> {
+    proem_text::hex::encode(value).into_bytes()
 }
 
 fn index(first: u8, second: u8) -> usize {

@@ -1,5 +1,6 @@
 //! Values in words.
 
+use proem_guard::credential;
 use proem_risk::assess::ScoreOf;
 use proem_risk::change::Status;
 use proem_risk::metric::{Between, Metric, Piece, Unit};
@@ -8,8 +9,11 @@ use proem_risk::path::Role;
 /// The most characters of a name or a reason.
 const MAX_CHARS: usize = 300;
 
-/// A text on one line: what would end the line or be unseen is written out, and what is too long is cut.
+/// A text on one line: what would end the line or be unseen is written out, what is too long is cut, and so
+/// is what has the shape of a credential.
 pub(super) fn one_line(text: &str) -> String {
+    let without = credential::redact(text);
+    let text = without.as_deref().unwrap_or(text);
     let mut line = String::new();
     for (n, c) in text.chars().enumerate() {
         if n >= MAX_CHARS {

@@ -1,9 +1,10 @@
-//! What may be written of a text: no credential, and under [`Keeping::Hashes`] nothing but its hash.
+//! What may be written of a text: no credential, loaded or told by its shape, and under [`Keeping::Hashes`] nothing but its hash.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use proem_guard::credential;
 use proem_llm::secret::{Finder, Secret};
 use proem_store::record::Content;
 use proem_text::json;
@@ -43,7 +44,9 @@ impl<'s> Cleaner<'s> {
 
     /// A text without credentials.
     pub(super) fn text(&self, text: &str) -> String {
-        match self.finder.redact(text) {
+        let loaded = self.finder.redact(text);
+        let known = credential::redact(loaded.as_deref().unwrap_or(text));
+        match known.or(loaded) {
             Some(clean) => {
                 self.redacted.store(true, Ordering::Relaxed);
                 clean
@@ -62,7 +65,8 @@ impl<'s> Cleaner<'s> {
 
     /// The same where the value's canonical JSON is at hand.
     pub(super) fn json_of<'v>(&self, value: &'v Json, text: &[u8]) -> Cow<'v, Json> {
-        if self.finder.find(text).is_none() {
+        let has_shape = || core::str::from_utf8(text).is_ok_and(|text| !credential::find(text).is_empty());
+        if self.finder.find(text).is_none() && !has_shape() {
             return Cow::Borrowed(value);
         }
         let clean = self.within(value.clone());
@@ -162,6 +166,18 @@ mod tests {
         let clean = cleaner.json(json!({"a": [1, format!("x{KEY}")], (KEY): true}));
         assert_eq!(clean, json!({"a": [1, "x[redacted:KEY]"], "[redacted:KEY]": true}));
         assert_eq!(cleaner.missing().as_deref(), Some("a credential stood in it and was taken out"));
+    }
+
+    #[test]
+    fn what_has_the_shape_of_a_credential_is_taken_out() {
+        let cleaner = Cleaner::new(&[], Keeping::Content);
+        // Put together here, so that no scanner of sources takes it for one.
+        let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        let value = json!({ "a": format!("use {token}"), (token.clone()): [1, "sk-…"] });
+        let clean = json!({ "a": "use [redacted:github-token]", "[redacted:github-token]": [1, "sk-…"] });
+        assert_eq!(cleaner.json(value), clean);
+        assert_eq!(cleaner.missing().as_deref(), Some("a credential stood in it and was taken out"));
+        assert_eq!(cleaner.content(&token), Content::new("[redacted:github-token]"));
     }
 
     #[test]

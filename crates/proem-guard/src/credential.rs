@@ -1,0 +1,177 @@
+//! Credentials that are told by their shape alone.
+//!
+//! Only shapes that their makers document and that hardly anything else has: a false alarm takes
+//! away text that somebody wanted. A shape is no proof. What was loaded by name is looked for as such,
+//! and what has no shape is not found here.
+//!
+//! Invariants: what [`redact`] leaves holds no credential that [`find`] finds; the time is linear in
+//! the text.
+
+mod key_block;
+mod web_token;
+
+use alloc::{format, string::String, vec::Vec};
+use proem_text::Span;
+
+/// A credential in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Credential {
+    /// What it is one of.
+    pub kind: Kind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What has a shape of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `AKIA…` and `ASIA…`: the id of an access key of Amazon's, without which its secret is worth nothing
+    /// (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html>).
+    AwsKey,
+    /// `sk-…`: keys of OpenAI, Anthropic and those who imitate them.
+    ApiKey,
+    /// `ghp_…` and its siblings
+    /// (<https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/>).
+    GitHubToken,
+    /// `xoxb-…` and its siblings (<https://docs.slack.dev/authentication/tokens>).
+    SlackToken,
+    /// A private key between lines of RFC 7468, or of OpenPGP's armour.
+    PrivateKey,
+    /// Three parts of base64url, the first two of which are objects: RFC 7519.
+    WebToken,
+}
+
+impl Kind {
+    /// The word that stands for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AwsKey => "aws-key",
+            Self::ApiKey => "api-key",
+            Self::GitHubToken => "github-token",
+            Self::SlackToken => "slack-token",
+            Self::PrivateKey => "private-key",
+            Self::WebToken => "web-token",
+        }
+    }
+}
+
+/// The credentials in a text, in its order; none within another.
+#[must_use]
+pub fn find(text: &str) -> Vec<Credential> {
+    let mut found: Vec<Credential> = Vec::new();
+    let mut at: usize = 0;
+    while let Some(byte) = text.as_bytes().get(at).copied() {
+        let is_first = match byte {
+            b'-' => true,
+            b'A' | b's' | b'g' | b'x' | b'e' => is_boundary(text.as_bytes(), at),
+            _ => false,
+        };
+        match is_first.then(|| text.get(at..)).flatten().and_then(begins) {
+            Some((kind, length)) => {
+                let end = at.saturating_add(length);
+                found.push(Credential { kind, span: Span::new(at, end) });
+                at = end;
+            }
+            None => at = at.saturating_add(1),
+        }
+    }
+    found
+}
+
+/// Whether a word may begin here: not behind a letter, unless that is one of an escape such as `\n`.
+fn is_boundary(text: &[u8], at: usize) -> bool {
+    let before = |count: usize| at.checked_sub(count).and_then(|at| text.get(at).copied());
+    let is_escape = || matches!((before(2), before(1)), (Some(b'\\'), Some(b'n' | b'r' | b't')));
+    !before(1).is_some_and(is_word) || is_escape()
+}
+
+/// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
+#[must_use]
+pub fn redact(text: &str) -> Option<String> {
+    let found = find(text);
+    if found.is_empty() {
+        return None;
+    }
+    let (mut out, mut position) = (String::with_capacity(text.len()), 0);
+    for Credential { kind, span } in found {
+        out.push_str(text.get(position..span.start).unwrap_or_default());
+        out.push_str(&format!("[redacted:{}]", kind.as_str()));
+        position = span.end;
+    }
+    out.push_str(text.get(position..).unwrap_or_default());
+    Some(out)
+}
+
+/// The credential that a text begins with, and its length in bytes.
+fn begins(text: &str) -> Option<(Kind, usize)> {
+    let (kind, length) = match text.as_bytes().first()? {
+        b'A' => (Kind::AwsKey, aws(text)?),
+        b's' => (Kind::ApiKey, api_key(text)?),
+        b'g' => (Kind::GitHubToken, github(text)?),
+        b'x' => (Kind::SlackToken, slack(text)?),
+        b'-' => (Kind::PrivateKey, key_block::length(text)?),
+        b'e' => (Kind::WebToken, web_token::length(text)?),
+        _ => return None,
+    };
+    Some((kind, length))
+}
+
+/// Sixteen characters of base32 behind the prefix. Amazon's own examples end in `EXAMPLE`.
+fn aws(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("AKIA").or_else(|| text.strip_prefix("ASIA"))?;
+    let body = run(rest, is_word);
+    let is_body = body.len() == 16 && body.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7'));
+    (is_body && !body.ends_with("EXAMPLE")).then_some(20)
+}
+
+/// At least twenty characters, of which sixteen in a row are letters and digits, both among them.
+fn api_key(text: &str) -> Option<usize> {
+    let body = run(text.strip_prefix("sk-")?, |byte| is_word(byte) || byte == b'-');
+    let body = body.trim_end_matches(['-', '_']);
+    let is_random = body.split(['-', '_']).any(|part| part.len() >= 16 && is_mixed(part));
+    (body.len() >= 20 && is_random).then(|| body.len().saturating_add(3))
+}
+
+/// `ghp_` with 36 letters and digits, `github_pat_` with 22, `_` and 59.
+fn github(text: &str) -> Option<usize> {
+    if let Some(rest) = text.strip_prefix("github_pat_") {
+        let (head, tail) = run(rest, is_word).split_once('_')?;
+        let is_body = head.len() == 22 && tail.len() == 59 && is_mixed(head);
+        return is_body.then_some(11 + 22 + 1 + 59);
+    }
+    let rest = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
+    let body = run(rest, is_word);
+    let is_body = matches!(body.len(), 36..=251) && !body.contains('_') && is_mixed(body);
+    is_body.then(|| body.len().saturating_add(4))
+}
+
+/// `xoxb-` and its siblings with at least twenty characters, of which ten in a row are digits.
+fn slack(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("xox")?;
+    let rest = rest.strip_prefix(['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'])?.strip_prefix('-')?;
+    let body = run(rest, |byte| byte.is_ascii_alphanumeric() || byte == b'-').trim_end_matches('-');
+    let is_number = |part: &str| part.len() >= 10 && part.bytes().all(|byte| byte.is_ascii_digit());
+    (body.len() >= 20 && body.split('-').any(is_number)).then(|| body.len().saturating_add(5))
+}
+
+/// The bytes at the start of a text that `is_wanted` takes; it takes ASCII only.
+fn run(text: &str, is_wanted: impl Fn(u8) -> bool) -> &str {
+    let length = text.bytes().take_while(|byte| is_wanted(*byte)).count();
+    text.get(..length).unwrap_or_default()
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether letters and digits stand in it, and not one of them throughout, as in a placeholder.
+fn is_mixed(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let is_varied = bytes.next().is_some_and(|first| bytes.filter(|byte| *byte != first).count() >= 8);
+    is_varied && text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests;

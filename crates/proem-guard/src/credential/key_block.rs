@@ -1,0 +1,51 @@
+//! Private keys as text.
+
+/// The fewest characters of base64 that a key has: an Ed25519 key of RFC 8410 has 64.
+const SHORTEST: usize = 60;
+/// The fewest characters of its longest line. Armour has lines of 64 or 76 characters.
+const LINE: usize = 40;
+/// How far a block goes at most, in bytes: a key of 16,384 bits has about 13,000.
+const LONGEST: usize = 32_768;
+
+/// The length of the block that a text begins with, its last line included; without one, to the end of
+/// what reads as base64.
+///
+/// What stands between the lines may be quoted, indented or escaped, as in JSON; a header without a
+/// key, as programs have it that look for keys, is none.
+pub(super) fn length(text: &str) -> Option<usize> {
+    let name = text.strip_prefix("-----BEGIN ")?;
+    let (name, _) = name.get(..name.floor_char_boundary(80))?.split_once("-----")?;
+    let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
+    if !is_name || !name.contains("PRIVATE KEY") {
+        return None;
+    }
+    let start = 11_usize.saturating_add(name.len()).saturating_add(5);
+    let body = text.get(start..)?;
+    let body = body.get(..body.floor_char_boundary(LONGEST))?;
+    let end = body.find("-----").unwrap_or_else(|| base64(body));
+    let content = body.get(..end)?;
+    if longest_line(content) < LINE || content.bytes().filter(u8::is_ascii_alphanumeric).count() < SHORTEST {
+        return None;
+    }
+    let closing = closing_line(body.get(end..).unwrap_or_default());
+    Some(start.saturating_add(end).saturating_add(closing))
+}
+
+/// The length of `-----END … -----`.
+fn closing_line(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("-----END ") else { return 0 };
+    let rest = rest.get(..rest.floor_char_boundary(80)).unwrap_or_default();
+    rest.find("-----").map_or(0, |name| 9_usize.saturating_add(name).saturating_add(5))
+}
+
+/// How far a text reads as lines of base64 in any quoting.
+fn base64(text: &str) -> usize {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "+/=\\\"',|>#*".contains(c);
+    text.find(|c| !is_part(c)).unwrap_or(text.len())
+}
+
+/// The longest run of base64.
+fn longest_line(text: &str) -> usize {
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    text.split(|c| !is_base64(c)).map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,56 @@
+//! Credentials by shape in what was gathered: nobody asked for them to be sent.
+//!
+//! They go before anything else is done with a text, so that what is sent, counted, shown and kept is one
+//! text. What a caller passes is not gathered and stays.
+
+use proem_agents::assemble::gathered::{Entry, Gap, Gathered, Head, RuleText};
+use proem_guard::{Untrusted, credential};
+
+use crate::gaps::gap;
+
+/// Takes them out of every text; a gap says of how many.
+pub(super) fn cut(gathered: &mut Gathered) {
+    let mut count = 0_usize;
+    if let Some(git) = &mut gathered.git {
+        if let Head::Branch(name) | Head::Unborn(name) = &mut git.head {
+            outside(name, &mut count);
+        }
+        let changes = git.work_tree.iter_mut().filter_map(|work_tree| work_tree.changes.as_mut());
+        changes.flatten().for_each(|change| outside(&mut change.path, &mut count));
+    }
+    outside(&mut gathered.env.cwd, &mut count);
+    for file in &mut gathered.rule_files {
+        match &mut file.text {
+            RuleText::Approved(text) => ours(text, &mut count),
+            RuleText::Outside(text) => outside(text, &mut count),
+        }
+    }
+    for Entry { text, kind, .. } in gathered.memories.iter_mut().chain(&mut gathered.activity) {
+        outside(text, &mut count);
+        outside(kind, &mut count);
+    }
+    gathered.gaps.iter_mut().filter_map(|gap| gap.about.as_mut()).for_each(|about| outside(about, &mut count));
+    gathered.gaps.extend((count > 0).then(|| said(count)));
+}
+
+fn said(count: usize) -> Gap {
+    let texts = if count == 1 { "1 text".to_owned() } else { format!("{count} texts") };
+    let why = "what has the shape of a key, token or private key is replaced by `[redacted:…]`; \
+               take it out of the repository or the memory, and have it replaced if it is real";
+    gap(&format!("parts of {texts}"), why)
+}
+
+fn outside(text: &mut Untrusted<String>, count: &mut usize) {
+    let empty = Untrusted::new(String::new(), text.label().clone());
+    *text = core::mem::replace(text, empty).map(|mut text| {
+        ours(&mut text, count);
+        text
+    });
+}
+
+fn ours(text: &mut String, count: &mut usize) {
+    if let Some(without) = credential::redact(text) {
+        *text = without;
+        *count = count.saturating_add(1);
+    }
+}
