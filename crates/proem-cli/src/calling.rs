@@ -16,6 +16,7 @@ use proem_runtime::Environment;
 
 use crate::config::{Config, ModelFile, Protocol, ProviderFile};
 use crate::failure::Failure;
+use crate::ui;
 
 /// An endpoint that is known without configuration.
 struct BuiltIn {
@@ -254,7 +255,11 @@ fn endpoint(
 fn key(variable: &str, environment: &Environment) -> Key {
     let value = environment.get(variable).and_then(|value| value.to_str()).map(str::trim).filter(|v| !v.is_empty());
     match value {
-        Some(value) => Key::Loaded { variable: variable.to_owned(), secret: Secret::new(variable, value) },
+        Some(value) => {
+            let secret = Secret::new(variable, value);
+            ui::keep_secret(&secret);
+            Key::Loaded { variable: variable.to_owned(), secret }
+        }
         None => Key::Missing { variable: variable.to_owned() },
     }
 }

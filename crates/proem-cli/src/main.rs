@@ -30,8 +30,12 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; they go to standard output with code 0.
-            _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            if !error.use_stderr() {
+                _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            ui::refused(&error, std::env::args_os());
+            return ExitCode::from(2);
         }
     };
     match commands::run(args) {

@@ -1,7 +1,9 @@
 //! Writing for people: notes, errors, tables and bars.
 
+mod output;
 mod progress;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_text::character::is_hidden;
 
+use self::output::Shapes;
+pub(crate) use self::output::{document as document_text, keep_secret, report_on_stdout};
 pub(crate) use self::progress::{cleared, target};
 use crate::failure::Failure;
 
@@ -28,8 +32,13 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Writes data to standard output.
+/// Writes to standard output exactly what was asked for: a prompt, an answer, a text without its
+/// attacks. What says something *about* such texts is a [`report`], a [`listing`] or a [`document`].
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    written(&output::exact(text, Shapes::of_stdout()))
+}
+
+fn written(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // Whoever read the output has seen enough.
@@ -38,8 +47,20 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a document of JSON to standard output, and a line break: read, it is exact, and no CI runner
+/// obeys a text in it.
+pub(crate) fn document(json: &str) -> Result<(), Failure> {
+    written(&format!("{}\n", document_text(json)))
+}
+
+/// Writes a report that somebody else renders, such as Markdown, to standard output.
+pub(crate) fn report(text: &str) -> Result<(), Failure> {
+    written(&report_on_stdout(text))
+}
+
 /// Writes a table or listing to standard output, coloured on a terminal.
 pub(crate) fn listing(text: &str) -> Result<(), Failure> {
+    let text = report_on_stdout(text);
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -47,10 +68,15 @@ pub(crate) fn listing(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// What stands before a name from outside at the start of a line, so that the line isn't that name's.
+pub(crate) const LEAD: &str = "- ";
+/// What stands there where a line goes on with a text from outside.
+pub(crate) const GOES_ON: &str = "· ";
+
 /// Writes lines that are not data to standard error.
 pub(crate) fn aside(text: &str) {
     // Nothing is left to tell if standard error is closed.
-    _ = anstream::stderr().lock().write_all(text.as_bytes());
+    _ = anstream::stderr().lock().write_all(output::report(text, Shapes::Cut).as_bytes());
 }
 
 /// A message without what could steer a terminal: names in it may have been chosen by anybody.
@@ -73,6 +99,20 @@ pub(crate) fn error(failure: &Failure) {
         let own = if excerpt || line.starts_with(' ') { String::new() } else { format!("{} ", styled(RED, "error:")) };
         aside(&format!("{own}{}\n", plain(line)));
     }
+}
+
+/// What is wrong with the arguments. They are shown on the line they stand in: a script may have put
+/// anybody's text into one.
+pub(crate) fn refused(error: &clap::Error, arguments: impl Iterator<Item = OsString>) {
+    let mut text = error.render().ansi().to_string();
+    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    for argument in arguments.filter(|argument| argument.contains(is_hidden)) {
+        let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
+        for raw in [argument.as_str(), value] {
+            text = text.replace(raw, show::terminal_str(raw).as_str());
+        }
+    }
+    aside(&text);
 }
 
 /// Says on a terminal what is done, and for how long, until it is cleared.

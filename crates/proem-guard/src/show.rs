@@ -2,10 +2,14 @@
 //!
 //! What is shown can be read back: an escape stands for exactly one character, a backslash of the
 //! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
-//! in brackets `⟨…⟩` that are escaped in the text.
+//! in brackets `⟨…⟩` that are escaped in the text. A whole [`report`] has nothing in it that a CI
+//! runner would obey.
 
 mod host;
+mod report;
 mod script;
+
+pub use self::report::{report, report_json};
 
 use crate::untrusted::Untrusted;
 use alloc::{format, string::String};

@@ -76,7 +76,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
         // The members stand in the order in which the interface lists them.
         let json =
             serde_json::to_string_pretty(&adapted.profile).map_err(|e| Failure::bug("could not write JSON", e))?;
-        ui::data(&format!("{json}\n"))?;
+        ui::document(&json)?;
     } else {
         ui::listing(&account(&adapted))?;
     }

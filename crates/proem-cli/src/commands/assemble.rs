@@ -161,7 +161,7 @@ fn put(format: Format, project: &Project, answer: &Answer<'_>) -> Result<(), Fai
         Format::Text => ui::data(&text::text(&assembled.assembly)),
         Format::Anthropic | Format::Openai => {
             let body = proem_llm::request(&assembled.assembly, answer.model, answer.cache)?;
-            ui::data(&format!("{}\n", text_json::pretty(&body)))
+            ui::document(&text_json::pretty(&body))
         }
         Format::Json => {
             let extra = Extra {
@@ -171,7 +171,7 @@ fn put(format: Format, project: &Project, answer: &Answer<'_>) -> Result<(), Fai
                 ..extra(project, answer.cache)?
             };
             let output = output(answer.task, answer.gathered, assembled, extra);
-            ui::data(&as_json(WithProfile { output, profile: answer.adapted.map(Into::into) })?)
+            ui::document(&as_json(WithProfile { output, profile: answer.adapted.map(Into::into) })?)
         }
     }
 }
@@ -287,7 +287,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
 
 fn as_json(out: WithProfile) -> Result<String, Failure> {
     let json = serde_json::to_value(out).map_err(|e| Failure::bug("could not write JSON", e))?;
-    Ok(format!("{}\n", text_json::pretty(&json)))
+    Ok(text_json::pretty(&json))
 }
 
 /// The tokens of the prompt that lists everything: of the one that Proem's replaces, or of this one with

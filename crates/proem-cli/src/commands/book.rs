@@ -19,7 +19,7 @@ use crate::args::{BookCommand, BookPlace};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{BOOK, Project, Reading, read_book};
-use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
 
 pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -55,7 +55,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
     let versions = book.versions()?;
     if place.json {
         let all: Vec<serde_json::Value> = versions.iter().map(|version| version_json(&book, version)).collect();
-        ui::data(&format!("{}\n", json::pretty(&json!(all))))?;
+        ui::document(&json::pretty(&json!(all)))?;
         return Ok(ExitCode::SUCCESS);
     }
     // Folders of a project's book are named by whoever wrote the project.
@@ -79,7 +79,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
             Err(_) => styled(RED, "can't be read; see `proem book check`"),
         };
         out.push_str(&format!(
-            "{:longest$}  {:9}  {current:7}  {state}  {:widest$}  {about}\n",
+            "{LEAD}{:longest$}  {:9}  {current:7}  {state}  {:widest$}  {about}\n",
             shown(version),
             version.version,
             origins(version)
@@ -125,7 +125,7 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
         return Err(book.as_it_is(prompt, &version).map_or_else(Failure::from, |_| Failure::usage("no such version")));
     };
     if place.json {
-        ui::data(&format!("{}\n", json::pretty(&version_json(&book, &found))))?;
+        ui::document(&json::pretty(&version_json(&book, &found)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();
@@ -156,7 +156,7 @@ fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
         let out = json!({ "remarks": remarks, "errors": errors, "unread": unread });
-        ui::data(&format!("{}\n", json::pretty(&out)))?;
+        ui::document(&json::pretty(&out))?;
         return Ok(code);
     }
     let mut out = String::new();

@@ -66,7 +66,7 @@ async fn spending(places: &Places, project: &Project, args: &Cost) -> Result<Exi
     let zone = zone.iana_name().unwrap_or("UTC").to_owned();
     let spending = Spending { since, zone, project: wanted.project.map(|project| project.0), costs, caps };
     if args.place.json {
-        ui::data(&format!("{}\n", json::pretty(&spending.output())))?;
+        ui::document(&json::pretty(&spending.output()))?;
     } else {
         ui::listing(&spending.page())?;
     }

@@ -29,7 +29,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let rows = records::blocking(list(&places, &project, agent.as_deref()))?;
             if *json {
                 let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
-                ui::data(&format!("{}\n", json::pretty(&json!(rows))))?;
+                ui::document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
                 ui::note(&format!("no failures{} are recorded here", of(agent.as_deref())));
             } else {

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     progress.clear();
     if args.json {
         let output = Output::new(&examined, &total.unreadable, total.worst());
-        ui::data(&format!("{}\n", json::pretty(&output.to_json()?)))?;
+        ui::document(&json::pretty(&output.to_json()?))?;
     } else if args.files.len() > 1 {
         ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
     }

@@ -105,9 +105,9 @@ impl Answers<'_> {
         };
         self.answered = self.answered.saturating_add(1);
         let flow = if self.args.json {
-            put(&mut std::io::stdout().lock(), &text)?
+            put(&mut std::io::stdout().lock(), &ui::document_text(&text))?
         } else {
-            put(&mut anstream::stdout().lock(), &text)?
+            put(&mut anstream::stdout().lock(), &ui::report_on_stdout(&text))?
         };
         if answered.ranking.cut {
             ui::note(&format!("{place}: only the first {} bytes were looked at", grouped(MAX_BYTES)));

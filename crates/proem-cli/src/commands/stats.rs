@@ -43,7 +43,7 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
     let found = found?;
     if args.place.json {
         let value = serde_json::to_value(&found).map_err(|error| Failure::bug("stats", error))?;
-        ui::data(&format!("{}\n", json::pretty(&value)))?;
+        ui::document(&json::pretty(&value))?;
     } else if found.all.runs == 0 {
         let whose = if args.place.all { "" } else { " of this project" };
         ui::aside(&format!(

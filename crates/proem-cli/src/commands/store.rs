@@ -49,7 +49,7 @@ impl Here {
         let path = self.places.records();
         if !self.is_there() {
             if as_json {
-                ui::data(&format!("{}\n", json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false }))))?;
+                ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
                 ui::aside(&format!(
                     "no records yet in `{}`; `proem run` and `proem assemble` begin them\n",
@@ -78,7 +78,7 @@ impl Here {
                 "lastSeen": when::rfc3339(status.last_seen),
                 "open": status.open,
             });
-            ui::data(&format!("{}\n", json::pretty(&value)))?;
+            ui::document(&json::pretty(&value))?;
         } else {
             ui::listing(&self.page(&status, &opened.origin))?;
         }

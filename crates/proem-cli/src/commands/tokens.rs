@@ -19,7 +19,7 @@ use crate::factors::Factors;
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::Project;
-use crate::ui::{self, DIM, grouped, styled};
+use crate::ui::{self, DIM, LEAD, grouped, styled};
 
 /// The largest file that is counted, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -169,12 +169,12 @@ fn print_table(columns: &[Column], counted: &[Counted]) -> Result<(), Failure> {
     let shown = |file: &Counted| show::terminal_str(&file.name).into_string();
     let longest = counted.iter().map(|file| shown(file).chars().count()).max().unwrap_or(0).max(5);
     let widths: Vec<usize> = columns.iter().map(|column| title(column).chars().count().max(11)).collect();
-    let mut head = format!("{:longest$}  {:>13}", "file", "bytes");
+    let mut head = format!("  {:longest$}  {:>13}", "file", "bytes");
     for (column, width) in columns.iter().zip(&widths) {
         head.push_str(&format!("  {:>width$}", title(column)));
     }
-    let row = |name: &str, bytes: usize, tokens: &[usize]| {
-        let mut line = format!("{name:longest$}  {:>13}", grouped(bytes));
+    let row = |(lead, name): (&str, &str), bytes: usize, tokens: &[usize]| {
+        let mut line = format!("{lead}{name:longest$}  {:>13}", grouped(bytes));
         for (tokens, width) in tokens.iter().zip(&widths) {
             line.push_str(&format!("  {:>width$}", grouped(*tokens)));
         }
@@ -182,11 +182,11 @@ fn print_table(columns: &[Column], counted: &[Counted]) -> Result<(), Failure> {
     };
     let mut out = format!("{}\n", styled(DIM, &head));
     for file in counted {
-        out.push_str(&format!("{}\n", row(&shown(file), file.bytes, &file.tokens)));
+        out.push_str(&format!("{}\n", row((LEAD, &shown(file)), file.bytes, &file.tokens)));
     }
     if counted.len() > 1 {
         let bytes = counted.iter().map(|file| file.bytes).sum();
-        out.push_str(&format!("{}\n", row("total", bytes, &totals(columns, counted))));
+        out.push_str(&format!("{}\n", row(("  ", "total"), bytes, &totals(columns, counted))));
     }
     ui::listing(&out)?;
     columns.iter().filter_map(Column::estimate).for_each(|words| ui::note(&words));
@@ -213,5 +213,5 @@ fn print_json(columns: &[Column], counted: &[Counted], failures: &[String]) -> R
         })
         .collect();
     let out = json!({ "files": files, "totals": by_column(&totals(columns, counted)), "counters": counters, "unread": failures });
-    ui::data(&format!("{}\n", json::pretty(&out)))
+    ui::document(&json::pretty(&out))
 }

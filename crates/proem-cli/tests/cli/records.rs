@@ -72,7 +72,7 @@ fn lies_in(folder: &Path, text: &[u8]) -> bool {
     })
 }
 
-fn is_kept(fixture: &Fixture, text: &str) -> bool {
+pub(crate) fn is_kept(fixture: &Fixture, text: &str) -> bool {
     lies_in(&fixture.base.join("state"), text.as_bytes())
 }
 

@@ -64,3 +64,18 @@ fn a_run_that_is_interrupted_says_so_and_is_kept() {
     let said = format!("{}\n── exit code {code}\n\n{}", left.shown.trim_end(), visible(&shown.shown));
     snapshot!("a_run_that_is_interrupted", settled(&fixture, &said));
 }
+
+#[test]
+fn a_terminal_shows_no_credential() {
+    // The shape of a token, put together here so that no scanner of sources takes it for one.
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let (_server, fixture) = scene(vec![]);
+    for args in [&["assemble", &format!("replace {token}")][..], &["runs", "show", "last", "--full"]] {
+        let Some(terminal) = start(proem(&fixture, args)) else { return };
+        let left = terminal.end();
+        assert_eq!(left.code, Some(0), "{}", left.shown);
+        let shown: String = left.shown.split_whitespace().collect();
+        assert!(!shown.contains(&token) && shown.contains("[redacted:github-token]"), "{args:?}: {}", left.shown);
+    }
+    assert!(fixture.proem(&["assemble", &format!("replace {token}")]).answer().contains(&token), "a pipe is exact");
+}

@@ -23,7 +23,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     if place.json {
         let all: Vec<Value> = found.iter().map(finding_json).collect();
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        ui::data(&format!("{}\n", json::pretty(&json!({ "findings": all, "problems": problems }))))?;
+        ui::document(&json::pretty(&json!({ "findings": all, "problems": problems })))?;
     } else {
         let mut out: String =
             problems.iter().map(|problem| format!("{} {problem}\n", styled(YELLOW, "file:"))).collect();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
 use crate::args::{CataloguePlace, KindArg};
 use crate::failure::Failure;
-use crate::ui::{self, BLUE, DIM, GREEN, RED, YELLOW, grouped, styled};
+use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
 
 pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let (_, _, loaded) = open(&place.root)?;
@@ -34,7 +34,7 @@ pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &Catalogue
             .collect();
         let problems: Vec<String> = loaded.catalogue.problems().iter().map(ToString::to_string).collect();
         let out = json!({ "entries": all, "servers": servers, "problems": problems });
-        ui::data(&format!("{}\n", json::pretty(&out)))?;
+        ui::document(&json::pretty(&out))?;
         return Ok(ExitCode::SUCCESS);
     }
     if !entries.is_empty() {
@@ -51,7 +51,7 @@ fn table(entries: &[&Capability]) -> String {
     };
     let names = width("name", &|entry| entry.name().as_str().len());
     let modes = width("modes", &|entry| entry.definition().modes.in_words().len());
-    let head = format!("{:names$}  {:5}  {:12}  {:modes$}  {:>6}  from", "name", "kind", "state", "modes", "tokens");
+    let head = format!("  {:names$}  {:5}  {:12}  {:modes$}  {:>6}  from", "name", "kind", "state", "modes", "tokens");
     let mut out = format!("{}\n", styled(DIM, &head));
     for entry in entries {
         let word = approval_word(entry);
@@ -61,7 +61,7 @@ fn table(entries: &[&Capability]) -> String {
             (Approval::Outside, false) => YELLOW,
         };
         out.push_str(&format!(
-            "{:names$}  {}  {}  {:modes$}  {:>6}  {} {}\n",
+            "{LEAD}{:names$}  {}  {}  {:modes$}  {:>6}  {} {}\n",
             entry.name().as_str(),
             styled(BLUE, &format!("{:5}", noun(entry.kind()))),
             styled(style, &format!("{word:12}")),

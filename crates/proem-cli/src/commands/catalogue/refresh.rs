@@ -41,7 +41,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     });
     write_manifest(&project, &places, &manifest)?;
     if place.json {
-        ui::data(&format!("{}\n", json::pretty(&to_json(&changes, &vectors, manifest.entries().len()))))?;
+        ui::document(&json::pretty(&to_json(&changes, &vectors, manifest.entries().len())))?;
     } else {
         ui::listing(&listing(&changes))?;
     }

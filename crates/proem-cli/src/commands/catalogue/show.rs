@@ -12,7 +12,7 @@ use super::{about, approval_word, found_in, open, place as place_of, plain, summ
 use crate::args::CataloguePlace;
 use crate::commands::trust::review::rows;
 use crate::failure::Failure;
-use crate::ui::{self, BOLD, DIM, RED, grouped, styled};
+use crate::ui::{self, BOLD, DIM, LEAD, RED, grouped, styled};
 
 pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let (_, _, loaded) = open(&place.root)?;
@@ -32,10 +32,10 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failur
             fields.insert("examples".into(), definition.examples.iter().map(door::json).collect());
             fields.insert("parameters".into(), parameters.unwrap_or(Value::Null));
         }
-        ui::data(&format!("{}\n", json::pretty(&out)))?;
+        ui::document(&json::pretty(&out))?;
         return Ok(ExitCode::SUCCESS);
     }
-    ui::listing(&format!("{}{}", facts(entry), text(entry, usize::MAX)))?;
+    ui::listing(&format!("{LEAD}{}{}", facts(entry), text(entry, usize::MAX)))?;
     for finding in found {
         ui::aside(&format!("{} {}\n", styled(RED, "finding:"), finding.kind.in_words()));
     }

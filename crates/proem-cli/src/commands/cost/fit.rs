@@ -56,7 +56,7 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
     let store = records::look(places, project).await?;
     let fitted = fit(&store.estimates().await?, &factors);
     if as_json {
-        ui::data(&format!("{}\n", json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS }))))?;
+        ui::document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
     } else {
         ui::listing(&table(&fitted))?;
     }

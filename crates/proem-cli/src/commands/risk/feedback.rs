@@ -56,7 +56,7 @@ pub(super) fn run(args: &Feedback) -> Result<ExitCode, Failure> {
     }
     let heard = asking::ask(args, &places, &mut project, &period)?;
     if args.json {
-        ui::data(&format!("{}\n", json::pretty(&report::as_json(&period, heard.as_ref())?)))?;
+        ui::document(&json::pretty(&report::as_json(&period, heard.as_ref())?))?;
     } else {
         ui::listing(&report::page(&period, heard.as_ref()))?;
     }

@@ -73,9 +73,9 @@ pub(super) fn print(reports: &[Report], form: Form) -> Result<(), Failure> {
             let pages: Vec<String> = reports.iter().map(|report| explain::report(report, WIDTH)).collect();
             ui::listing(&pages.join("\n"))
         }
-        Form::Json(many) => ui::data(&format!("{}\n", json::pretty(&as_json(reports, many)?))),
-        Form::Sarif => ui::data(&format!("{}\n", json::pretty(&sarif::log(reports)))),
-        Form::Markdown => ui::data(&markdown::comment(reports)),
+        Form::Json(many) => ui::document(&json::pretty(&as_json(reports, many)?)),
+        Form::Sarif => ui::document(&json::pretty(&sarif::log(reports))),
+        Form::Markdown => ui::report(&markdown::comment(reports)),
     }
 }
 

@@ -117,7 +117,7 @@ fn dry(args: &Run, setting: &Setting, path: &Path, shown: &str) -> Result<ExitCo
     for row in (Rows { from: reader(path, shown)?, number: 0, args, shown }) {
         let row = row?;
         let inputs = row.inputs.map_err(|why| Failure::usage(format!("{shown}, line {}: {why}", row.line.number)))?;
-        ui::data(&format!("{}\n", json::compact(&single::request(setting, &inputs)?)))?;
+        ui::document(&json::compact(&single::request(setting, &inputs)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -164,10 +164,10 @@ async fn take(
         };
         tally.add(setting, ran.as_ref().ok());
         let json = serde_json::to_value(output).map_err(|e| Failure::bug("could not write JSON", e))?;
-        let text = json::compact(&json);
+        let text = ui::document_text(&json::compact(&json));
         match journal {
             Some(journal) => journal.write(line.number, &line.input_hash, &text)?,
-            None => tally.bar.suspend(|| ui::data(&format!("{text}\n")))?,
+            None => tally.bar.suspend(|| ui::document(&text))?,
         }
     }
     Ok(())

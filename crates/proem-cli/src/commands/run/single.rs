@@ -29,7 +29,7 @@ pub(super) async fn run(
     stop: &CancellationToken,
 ) -> Result<ExitCode, Failure> {
     if args.dry_run {
-        ui::data(&format!("{}\n", json::pretty(&request(setting, inputs)?)))?;
+        ui::document(&json::pretty(&request(setting, inputs)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let waiting = waiting(setting);
@@ -66,7 +66,7 @@ fn value(setting: &Setting, ran: &Ran, said: Said) -> Result<(), Failure> {
     if said.json {
         let output = serde_json::to_value(Output::new(setting, ran, None))
             .map_err(|e| Failure::bug("could not write JSON", e))?;
-        ui::data(&format!("{}\n", json::pretty(&output)))?;
+        ui::document(&json::pretty(&output))?;
     } else if let Some(text) = text(&ran.outcome.ended) {
         ui::data(&text)?;
     }

@@ -68,7 +68,7 @@ pub(super) async fn run(
     let whole = second.is_none() && first.call.is_none();
     if place.json {
         let json = if whole { output::whole(&former, &pairs) } else { output::one(&pairs) };
-        ui::data(&format!("{}\n", json::pretty(&json?)))?;
+        ui::document(&json::pretty(&json?))?;
     } else {
         let zone = records::zone(&project.config.budget)?;
         let pages: Vec<String> = pairs.iter().map(|pair| draw::page(pair, &zone)).collect();

@@ -21,7 +21,7 @@ pub(super) async fn run(
     let (run, verdict) = written?;
     if place.json {
         let said = serde_json::json!({ "run": run.0, "verdict": verdict, "note": note });
-        ui::data(&format!("{}\n", proem_text::json::pretty(&said)))?;
+        ui::document(&proem_text::json::pretty(&said))?;
     } else {
         ui::aside(&format!("run {}: {verdict}\n", run.short()));
     }

@@ -43,7 +43,7 @@ pub(super) async fn run(
     let rows = store.runs(&wanted).await?;
     if place.json {
         let rows: Vec<Json> = rows.iter().map(to_json).collect();
-        ui::data(&format!("{}\n", json::pretty(&Json::Array(rows))))?;
+        ui::document(&json::pretty(&Json::Array(rows)))?;
     } else if rows.is_empty() {
         ui::aside(&empty(&wanted));
         if let Some(elsewhere) = elsewhere(&store, wanted).await? {

@@ -36,7 +36,7 @@ pub(super) async fn run(
     let stay = wanted.saturating_sub(purged.runs);
     if place.json {
         let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes, "held": purged.held });
-        ui::data(&format!("{}\n", proem_text::json::pretty(&purged)))?;
+        ui::document(&proem_text::json::pretty(&purged))?;
     } else if wanted == 0 {
         ui::aside("there is no such run; nothing was deleted\n");
     } else {

@@ -147,7 +147,7 @@ fn say(
             "equal": difference.is_none(),
             "difference": difference,
         });
-        ui::data(&format!("{}\n", json::pretty(&output)))?;
+        ui::document(&json::pretty(&output))?;
     } else {
         let bytes = grouped(usize::try_from(*bytes).unwrap_or(usize::MAX));
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };

@@ -86,7 +86,7 @@ pub(super) async fn run(
     let texts = Texts::load(&store, hashes(&run)).await?;
     let shown = Shown { run: &run, texts: &texts };
     if place.json {
-        ui::data(&format!("{}\n", json::pretty(&output::output(&shown))))?;
+        ui::document(&json::pretty(&output::output(&shown)))?;
     } else {
         ui::listing(&account::account(&shown, &zone, wanted.full))?;
     }

@@ -7,7 +7,7 @@ use proem_guard::{Severity, Step, Untrusted, Verdict, show};
 use proem_runtime::readers::{Gap, GapReason};
 
 use super::examine::{Examined, ExaminedField, Found, Spot, Within};
-use crate::ui::{BLUE, BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
 
 /// The most findings, and the most gaps, that are shown of one file.
 const MAX_FINDINGS: usize = 20;
@@ -36,7 +36,7 @@ impl Marking {
 pub(super) fn file(file: &Examined, marking: Marking) -> String {
     let name = show::terminal_str(&file.path);
     let mut out = format!(
-        "{}: {} (score {:.2})\n",
+        "{LEAD}{}: {} (score {:.2})\n",
         styled(BOLD, name.as_str()),
         styled(style(file.verdict), file.verdict.as_str()),
         file.score
@@ -210,7 +210,8 @@ pub(super) fn cut_text(text: &Untrusted<String>) -> String {
 /// What was cut out of a file that is one text.
 pub(super) fn cut_account(file: &Examined, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
-    let mut out = format!("{}: {}", styled(BOLD, name.as_str()), styled(style(file.verdict), file.verdict.as_str()));
+    let mut out =
+        format!("{LEAD}{}: {}", styled(BOLD, name.as_str()), styled(style(file.verdict), file.verdict.as_str()));
     if let Some(cut) = &field.cut {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),

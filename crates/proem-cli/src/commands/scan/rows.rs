@@ -109,7 +109,7 @@ pub(super) fn run(scanner: &Guarding, path: &Path, args: &Scan) -> Result<ExitCo
             }
             summary.add(answer);
         }
-        if args.json && !put(&out)? {
+        if args.json && !put(&ui::document_text(&out))? {
             break;
         }
         progress.tell(summary.all, 0);

@@ -42,7 +42,7 @@ pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();
         let root = place.root.to_string_lossy();
-        ui::data(&format!("{}\n", json::pretty(&json!({ "files": files, "root": root }))))?;
+        ui::document(&json::pretty(&json!({ "files": files, "root": root })))?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {

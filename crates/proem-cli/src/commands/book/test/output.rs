@@ -14,7 +14,7 @@ pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> 
     let failed = tested.iter().filter(|tested| !tested.passed).count();
     if is_json {
         let out = json!({ "tests": tested, "untested": untested, "failed": failed });
-        return ui::data(&format!("{}\n", json::pretty(&out)));
+        return ui::document(&json::pretty(&out));
     }
     let mut out = String::new();
     let mut prompt = "";

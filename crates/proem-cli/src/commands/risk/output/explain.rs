@@ -3,9 +3,9 @@
 use proem_agents::risk::report::{FileOut, HopOut, MetricOut, Report, ScoreOut};
 use proem_risk::metric::Signal;
 
-use super::lines::{false_alarms, named, number, parts, plain, safe, value, wrapped};
+use super::lines::{Begins, false_alarms, flowing, join, named, number, parts, safe, value, wrapped};
 use super::terminal;
-use crate::ui::{self, BOLD, DIM, GREEN, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
 
 /// Cells of the longest bar of the score.
 const BAR: usize = 24;
@@ -44,9 +44,20 @@ fn heading(out: &mut String, text: &str) {
 
 /// A text below a row, indented by four.
 fn below(out: &mut String, text: &str, width: usize) {
-    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX) {
+    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX, Begins::Bare) {
         line(out, &format!("    {wrapped}"));
     }
+}
+
+/// A text from outside behind words of ours, for [`below`].
+fn foreign(ours: &str, outside: &str) -> String {
+    let mut text = ours.to_owned();
+    join(&mut text, &safe(outside));
+    text
+}
+
+fn outside_of(path: &str) -> String {
+    foreign(" of ", path)
 }
 
 /// The score with what each metric adds to it.
@@ -121,7 +132,7 @@ fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
     line(out, &styled(DIM, &head));
     for metric in metrics {
         row(metric, out);
-        below(out, &plain(&metric.evidence), width);
+        below(out, &flowing(&metric.evidence), width);
         let of = parts(metric.of);
         let excluded: Vec<String> = metric
             .excluded
@@ -135,7 +146,7 @@ fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
             below(out, &format!("counts: {of}"), width);
         }
         if !metric.details.is_empty() {
-            let details: Vec<String> = metric.details.iter().map(plain).collect();
+            let details: Vec<String> = metric.details.iter().map(flowing).collect();
             below(out, &format!("more: {}", details.join("; ")), width);
         }
     }
@@ -168,7 +179,7 @@ fn row(metric: &MetricOut, out: &mut String) {
 
 /// A file with all of its metrics.
 fn file(file: &FileOut, width: usize, out: &mut String) {
-    heading(out, &safe(&file.path));
+    heading(out, &format!("{LEAD}{}", safe(&file.path)));
     let mut about = vec![
         styled(terminal::colour(file.risk_level), file.risk_level.as_str()),
         file.status.clone(),
@@ -181,7 +192,7 @@ fn file(file: &FileOut, width: usize, out: &mut String) {
     about.extend(file.confidence.map(|confidence| format!("confidence {}", number(confidence))));
     line(out, &format!("  {}", about.join(" · ")));
     for reason in &file.reasons {
-        below(out, &format!("because {}", plain(reason)), width);
+        below(out, &format!("because {}", flowing(reason)), width);
     }
     metrics(&file.metrics, width, out);
 }
@@ -208,9 +219,9 @@ fn hops(hops: &[HopOut], width: usize, out: &mut String) {
         let metric = hop.metric.as_deref().map(|metric| format!(" {}", safe(metric))).unwrap_or_default();
         let path = path.as_deref().map(|path| format!(" of {}", safe(path))).unwrap_or_default();
         line(out, &format!("  hop {}: {action}{metric}{path}, chosen by the {by}", hop.hop));
-        below(out, &safe(&hop.result), width);
+        below(out, &foreign("", &hop.result), width);
         if !hop.reasoning.is_empty() {
-            below(out, &format!("it says: {}", safe(&hop.reasoning)), width);
+            below(out, &foreign("it says: ", &hop.reasoning), width);
         }
     }
 }
@@ -226,14 +237,14 @@ fn unknown(report: &Report, width: usize, out: &mut String) {
     }
     heading(out, "unknown and notes");
     for unknown in &report.unknown {
-        let of = unknown.path.as_deref().map(|path| format!(" of {}", safe(path))).unwrap_or_default();
-        below(out, &format!("{}{of}: {}", named(unknown.metric.as_str()), plain(&unknown.why)), width);
+        let of = unknown.path.as_deref().map(outside_of).unwrap_or_default();
+        below(out, &format!("{}{of}: {}", named(unknown.metric.as_str()), flowing(&unknown.why)), width);
     }
     for gap in &report.gaps {
-        below(out, &format!("gap: {}", safe(gap)), width);
+        below(out, &foreign("gap: ", gap), width);
     }
     for note in &report.notes {
-        below(out, &format!("note: {}", safe(note)), width);
+        below(out, &foreign("note: ", note), width);
     }
 }
 

@@ -2,32 +2,69 @@
 
 use proem_agents::risk::report::{FractionOut, MetricOut, Part, Rate, Words};
 
-use crate::ui::{self, UNKNOWN};
+use crate::ui::{self, GOES_ON, UNKNOWN};
 
 /// The most characters of a name or message on the one screen.
 const SHOWN: usize = 60;
 
-/// A sentence for a screen: what steers a terminal, or is wider than a cell, is escaped; a message stands
-/// in quotes.
+/// Stands before each word from outside until lines are made. No text from outside has it: it is a
+/// noncharacter, which [`safe`] escapes.
+const OUTSIDE: char = '\u{fdd1}';
+
+/// What a line begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// A label of ours.
+    Labelled,
+    /// The text.
+    Bare,
+}
+
+/// A sentence for a line of a screen: what steers a terminal, or is wider than a cell, is escaped; a
+/// message stands in quotes.
 pub(super) fn plain(words: &Words) -> String {
     safe(&quoted(words))
 }
 
-/// The same for the one screen, where a long name must not displace what is said of it.
-pub(super) fn brief(words: &Words) -> String {
-    let mut text = String::new();
-    for part in words.parts() {
+/// The same for [`wrapped`], which begins no line with a text from outside.
+pub(super) fn flowing(words: &Words) -> String {
+    words.parts().iter().fold(String::new(), |mut text, part| {
         match part {
             Part::Ours(ours) => text.push_str(&safe(ours)),
-            Part::Path(path) => text.push_str(&end_of(path)),
-            Part::Message(message) if !text.ends_with('"') => {
-                text.push_str(&format!("\"{}\"", ui::cut(message, SHOWN)));
-            }
-            Part::Message(outside) | Part::Person(outside) => text.push_str(&ui::cut(outside, SHOWN)),
-            Part::Foreign(outside) => text.push_str(&safe(outside)),
+            Part::Message(message) if !text.ends_with('"') => join(&mut text, &format!("\"{}\"", safe(message))),
+            part => join(&mut text, &safe(part.text())),
         }
+        text
+    })
+}
+
+/// The same for the one screen, where a long name must not displace what is said of it.
+pub(super) fn brief(words: &Words) -> String {
+    words.parts().iter().fold(String::new(), |mut text, part| {
+        match part {
+            Part::Ours(ours) => text.push_str(&safe(ours)),
+            Part::Path(path) => join(&mut text, &end_of(path)),
+            Part::Message(message) if !text.ends_with('"') => {
+                join(&mut text, &format!("\"{}\"", ui::cut(message, SHOWN)));
+            }
+            Part::Message(outside) | Part::Person(outside) => join(&mut text, &ui::cut(outside, SHOWN)),
+            Part::Foreign(outside) => join(&mut text, &safe(outside)),
+        }
+        text
+    })
+}
+
+/// Appends a text from outside that is safe, so that [`wrapped`] begins no line with a word of it.
+pub(super) fn join(text: &mut String, outside: &str) {
+    for (index, word) in outside.split(' ').enumerate() {
+        if index > 0 {
+            text.push(' ');
+        }
+        if text.is_empty() || text.ends_with(' ') {
+            text.push(OUTSIDE);
+        }
+        text.push_str(word);
     }
-    text
 }
 
 /// A path for the one screen: its end tells most.
@@ -59,18 +96,21 @@ pub(super) fn quoted(words: &Words) -> String {
 }
 
 /// A text on lines of at most `width` characters, at most `most` of them; what is left out shows as `…`.
-pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
+///
+/// A line that would begin with a word from outside begins with [`GOES_ON`].
+pub(super) fn wrapped(text: &str, width: usize, most: usize, begins: Begins) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').flat_map(|word| pieces(word, width)) {
-        let Some(line) = lines.last_mut() else { break };
-        let taken = line.chars().count();
-        if taken == 0 {
-            line.push_str(&word);
-        } else if taken.saturating_add(1).saturating_add(word.chars().count()) <= width {
-            line.push(' ');
-            line.push_str(&word);
-        } else {
-            lines.push(word);
+        let (lead, word) = match word.strip_prefix(OUTSIDE) {
+            Some(word) if lines.is_empty() && begins == Begins::Labelled => ("", word),
+            Some(word) => (GOES_ON, word),
+            None => ("", word.as_str()),
+        };
+        let room = lines.last().map(|line| width.saturating_sub(line.chars().count()));
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&format!("{lead}{word}")),
+            Some(line) if room > Some(word.chars().count()) => line.push_str(&format!(" {word}")),
+            _ => lines.push(format!("{lead}{word}")),
         }
     }
     if lines.len() > most {
@@ -83,12 +123,16 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// A word, cut where it is longer than a line.
+/// A word, cut where it is longer than a line; what is behind a cut in one from outside is from outside too.
 fn pieces(word: &str, width: usize) -> Vec<String> {
+    let (mark, word, width) = match word.strip_prefix(OUTSIDE) {
+        Some(word) => (OUTSIDE.to_string(), word, width.saturating_sub(GOES_ON.chars().count())),
+        None => (String::new(), word, width),
+    };
     let chars: Vec<char> = word.chars().collect();
     match chars.len() {
-        0 => vec![String::new()],
-        _ => chars.chunks(width.max(1)).map(|chunk| chunk.iter().collect()).collect(),
+        0 => vec![mark],
+        _ => chars.chunks(width.max(1)).map(|chunk| mark.clone() + &chunk.iter().collect::<String>()).collect(),
     }
 }
 
@@ -134,5 +178,39 @@ pub(in crate::commands::risk) fn named(name: &str) -> String {
         "co_change" => "co-change".to_owned(),
         "co_change_gap" => "co-change gap".to_owned(),
         other => other.replace('_', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text whose parts from outside stand between `<` and `>`, on lines of twelve.
+    #[track_caller]
+    fn check(text: &str, begins: Begins, expected: &[&str]) {
+        let mut joined = String::new();
+        for part in text.split('<') {
+            match part.split_once('>') {
+                Some((outside, ours)) => {
+                    join(&mut joined, outside);
+                    joined.push_str(ours);
+                }
+                None => joined.push_str(part),
+            }
+        }
+        assert_eq!(wrapped(&joined, 12, usize::MAX, begins), expected, "{text:?}");
+    }
+
+    #[test]
+    fn no_line_begins_with_a_word_from_outside() {
+        check("", Begins::Bare, &[""]);
+        check("our own words are wrapped", Begins::Bare, &["our own", "words are", "wrapped"]);
+        check("<a.rs> changed", Begins::Labelled, &["a.rs changed"]);
+        check("<a.rs> changed", Begins::Bare, &["· a.rs", "changed"]);
+        check("see <::error here now> twice", Begins::Labelled, &["see ::error", "· here now", "twice"]);
+        check("changed by <::error::x>", Begins::Labelled, &["changed by", "· ::error::x"]);
+        check("of \"<src a>\"", Begins::Labelled, &["of \"src a\""]);
+        check("see <abcdefghijklmnopq>", Begins::Labelled, &["see", "· abcdefghij", "· klmnopq"]);
+        check("abcdefghijklmnopq", Begins::Labelled, &["abcdefghijkl", "mnopq"]);
     }
 }

@@ -6,7 +6,7 @@ use proem_agents::risk::report::{Mode, Report};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
 
-use super::lines::{brief, end_of, named, number, plain, safe, wrapped};
+use super::lines::{Begins, brief, end_of, join, named, number, plain, safe, wrapped};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
 use crate::when;
 
@@ -37,7 +37,8 @@ struct Page {
 impl Page {
     /// A text under a label, on at most `most` lines; the label stands in front of the first only.
     fn text(&mut self, label: &str, text: &str, most: usize) {
-        let lines = wrapped(text, self.width.saturating_sub(LABEL), most);
+        let begins = if label.is_empty() { Begins::Bare } else { Begins::Labelled };
+        let lines = wrapped(text, self.width.saturating_sub(LABEL), most, begins);
         for (index, line) in lines.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
             self.out.push_str(&format!("{}{line}\n", styled(DIM, &format!("{label:LABEL$}"))));
@@ -84,7 +85,7 @@ fn head(report: &Report, width: usize) -> String {
     }
     let level =
         format!("{}{}", styled(colour(report.risk_level), level), " ".repeat(LABEL.saturating_sub(level.len())));
-    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1).join("");
+    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1, Begins::Labelled).join("");
     let mut out = format!("{level}{}\n", styled(BOLD, &assessed));
     let mut page = Page { out: String::new(), width };
     page.text("", &about(report), 1);
@@ -137,7 +138,11 @@ pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> Strin
         None => "",
     };
     let together = format!("{} of {}", partner.together.numerator, partner.together.denominator);
-    format!("{} changed in {together} commits of {}{imported}", end_of(&partner.path), end_of(&partner.of))
+    let mut text = String::new();
+    join(&mut text, &end_of(&partner.path));
+    text.push_str(&format!(" changed in {together} commits of "));
+    join(&mut text, &end_of(&partner.of));
+    text + imported
 }
 
 /// How sure it is and how it came about.
@@ -175,6 +180,6 @@ fn unknown(report: &Report, width: usize) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1);
+    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1, Begins::Labelled);
     format!("{}{SEE}", line.join(""))
 }

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::{Shown, profile, width};
 use crate::commands::runs::list;
-use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
+use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
 use crate::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
@@ -73,7 +73,8 @@ impl Page<'_> {
         self.wrapped((DIM, &format!("{name:9}  ")), fact, FACT);
     }
 
-    /// A text behind its head, on as many lines as it needs; all but the first are indented.
+    /// A text behind its head, on as many lines as it needs; all but the first are indented, and begin with
+    /// a mark of ours, since they may go on with somebody else's words.
     fn wrapped(&mut self, (style, head): (Style, &str), text: &str, indent: usize) {
         let head_cells = width::cells(head);
         // The first line has less room where the head is longer than the indentation.
@@ -81,7 +82,7 @@ impl Page<'_> {
         for (index, line) in width::wrapped(text, room).iter().enumerate() {
             match index {
                 0 => self.line(&format!("{}{line}", styled(style, head))),
-                _ => self.line(&format!("{:indent$}{line}", "")),
+                _ => self.line(&format!("{:>indent$}{line}", GOES_ON)),
             }
         }
     }
