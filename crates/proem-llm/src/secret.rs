@@ -355,7 +355,7 @@ mod tests {
                 5 => STANDARD_NO_PAD.encode(&inner).into_bytes(),
                 6 => URL_SAFE.encode(&inner).into_bytes(),
                 7 => value.bytes().map(|byte| format!("{byte:02X}")).collect::<String>().into_bytes(),
-                8 => value.bytes().rev().collect(),
+                8 => value.chars().rev().collect::<String>().into_bytes(),
                 9 => value.to_ascii_uppercase().into_bytes(),
                 10 => value.chars().map(|c| format!(" {c}\n")).collect::<String>().into_bytes(),
                 _ => URL_SAFE_NO_PAD.encode(&inner).into_bytes(),

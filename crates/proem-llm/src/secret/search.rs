@@ -54,7 +54,7 @@ impl Search {
             bare.retain(|byte| !byte.is_ascii_whitespace());
             // Little but space is everywhere.
             if bare.len() >= SHORTEST_BARE {
-                let turned = bare.iter().rev().copied().collect();
+                let turned = turned(&bare);
                 needles.extend([bare, turned].map(|bytes| Needle { secret, bytes }));
             }
             needles.push(Needle { secret, bytes: hexadecimal(value) });
@@ -95,6 +95,14 @@ impl Search {
             end = end.saturating_add(1);
         }
         None
+    }
+}
+
+/// The value from its last character to its first.
+fn turned(value: &[u8]) -> Vec<u8> {
+    match core::str::from_utf8(value) {
+        Ok(text) => text.chars().rev().collect::<String>().into_bytes(),
+        Err(_) => value.iter().rev().copied().collect(),
     }
 }
 
