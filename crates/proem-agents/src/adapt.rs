@@ -5,11 +5,13 @@
 
 mod found;
 mod history;
+mod lessons;
 mod registry;
 mod signals;
 
 pub use self::found::quoted;
 pub use self::history::history;
+pub use self::lessons::{Lessons, TaughtBy};
 pub use self::registry::registry;
 pub use self::signals::signals;
 

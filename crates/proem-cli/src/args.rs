@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print what prompts learn from failures and signals
+    /// Print what a prompt learned, and what failures and signals give
     #[command(after_help = records::ADAPT_EXAMPLES)]
     Adapt(records::Adapt),
     /// Print the prompt for a task in a repository

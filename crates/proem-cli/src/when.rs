@@ -17,7 +17,7 @@ const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 /// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
 /// `2026-11-01T10:00:00Z`; days begin in `zone`.
 pub(crate) fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
-    let found = ago(text, now).or_else(|| day(text, zone)).or_else(|| moment(text));
+    let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
     found.ok_or_else(|| {
         let shown = show::terminal_str(text);
         Failure::usage(format!("`{shown}` is no time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
@@ -30,7 +30,7 @@ fn ago(text: &str, now: Time) -> Option<Time> {
     now.0.checked_sub(number.parse::<i64>().ok()?.checked_mul(*millis)?).map(Time)
 }
 
-fn day(text: &str, zone: &TimeZone) -> Option<Time> {
+fn named_day(text: &str, zone: &TimeZone) -> Option<Time> {
     // A moment begins like a day; only a whole text of ten characters is one.
     let date: Date = Some(text).filter(|text| text.len() == 10)?.parse().ok()?;
     Some(Time(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond()))
@@ -49,6 +49,11 @@ pub(crate) fn now() -> Time {
 /// The day of a time, as 2026-11-22.
 pub(crate) fn date(time: Time, zone: &TimeZone) -> String {
     written(time, zone, "%Y-%m-%d")
+}
+
+/// The day of a time in words, as 29 Nov.
+pub(crate) fn day(time: Time, zone: &TimeZone) -> String {
+    written(time, zone, "%-d %b")
 }
 
 /// A time to the second, as 2026-11-22 10:05:07.
@@ -111,7 +116,7 @@ mod tests {
         let (time, berlin) = (Time(1_763_800_000_000), TimeZone::fixed(jiff::tz::offset(1)));
         assert_eq!(clock(time, &berlin), "2025-11-22 09:26:40");
         assert_eq!((date(time, &berlin).as_str(), brief(time, &berlin).as_str()), ("2025-11-22", "11-22 09:26"));
-        assert_eq!(rfc3339(time), "2025-11-22T08:26:40Z");
+        assert_eq!((rfc3339(time).as_str(), day(time, &berlin).as_str()), ("2025-11-22T08:26:40Z", "22 Nov"));
         assert_eq!(clock(Time(i64::MAX), &berlin), i64::MAX.to_string());
     }
 }

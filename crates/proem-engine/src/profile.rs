@@ -1,6 +1,7 @@
 //! What prompts learn from failures: a profile of instructions, constraints and examples.
 //!
-//! Seven rules, each a template with typed slots. Invariants: a slot is a member of a closed registry
+//! Seven rules, each a template with typed slots. Only answers that came back are learned from, and only by the
+//! prompt that they are answers to. Invariants: a slot is a member of a closed registry
 //! or counts as "1 other", so nothing that was recorded can write an instruction; the same history,
 //! signals and time make the same profile; a failure stops counting after [`Ageing::days`], behind
 //! [`Ageing::records`] newer ones, or after a success of its kind.
@@ -12,11 +13,11 @@ mod lines;
 mod registry;
 mod signals;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::evaluate::{evaluate, of_outcome};
+pub use self::evaluate::{evaluate, of_judgement, of_outcome};
 pub use self::format::Format;
 pub use self::grounds::{Ground, List};
 pub use self::lines::{adapt, grounded};
@@ -26,7 +27,7 @@ use crate::run::Time;
 
 /// The version of profiles. It is raised with every change that gives the same history and wishes another profile,
 /// or the same profile another text, so that a record can name the one that it was made with.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How good a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
@@ -87,9 +88,21 @@ pub enum Status {
     Other,
 }
 
+/// What a person says of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is as it should be.
+    Good,
+    /// It is not.
+    Bad,
+}
+
 /// A result that was recorded; a success ends the failures of its kind before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
+    /// The run that it is of, where that is known: two runs may have the same result at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// When.
     pub at: Time,
     /// The kind of result: the seed's `result_key`.
@@ -149,6 +162,15 @@ pub struct Wishes {
     pub preferred_format: Option<Format>,
 }
 
+/// Whether a prompt shows the lines that hold for every task: its file asks for them (`proem.profile`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Baseline {
+    /// It does.
+    Wanted,
+    /// It shows what was learned about it and what its caller wishes, and nothing else.
+    Unwanted,
+}
+
 /// What a prompt shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
@@ -162,6 +184,39 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub grounds: Vec<Ground>,
+}
+
+/// What the prompts of a run show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Profiles {
+    /// Each prompt its own, by its name such as `risk/decision`.
+    Each {
+        /// They.
+        prompts: BTreeMap<String, Profile>,
+    },
+    /// All the same: a run of one prompt has one, and so have records of several prompts from before each had its own.
+    Same(Profile),
+}
+
+impl Profiles {
+    /// That of a prompt.
+    #[must_use]
+    pub fn of(&self, prompt: &str) -> Option<&Profile> {
+        match self {
+            Self::Each { prompts } => prompts.get(prompt),
+            Self::Same(profile) => Some(profile),
+        }
+    }
+
+    /// All of them, each with the prompt that it is of; `None` stands for all prompts of the run.
+    pub fn all(&self) -> impl Iterator<Item = (Option<&str>, &Profile)> {
+        let (each, same) = match self {
+            Self::Each { prompts } => (Some(prompts), None),
+            Self::Same(profile) => (None, Some((None, profile))),
+        };
+        each.into_iter().flatten().map(|(prompt, profile)| (Some(prompt.as_str()), profile)).chain(same)
+    }
 }
 
 /// A profile with what it was made from.
@@ -182,7 +237,7 @@ pub struct Adapted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Always.
+    /// Always, where the prompt asks for it.
     Baseline,
     /// There were failures.
     Failures,
@@ -210,6 +265,13 @@ impl Profile {
     pub fn ground(&self, list: List, line: usize) -> Option<&Ground> {
         let line = u32::try_from(line).ok()?;
         self.grounds.iter().find(|ground| ground.list == list && ground.line == line)
+    }
+
+    /// How many of its lines were learned: from results, as opposed to what always holds and what is wished for.
+    /// None where it was not kept why they are there.
+    #[must_use]
+    pub fn learned(&self) -> usize {
+        self.grounds.iter().filter(|ground| ground.rule.is_learned()).count()
     }
 
     /// The rules that wrote lines, in order; none where that was not kept.
@@ -241,6 +303,12 @@ impl Profile {
 }
 
 impl Rule {
+    /// Whether its lines come from results.
+    #[must_use]
+    pub const fn is_learned(self) -> bool {
+        matches!(self, Self::Failures | Self::Risks | Self::Retry)
+    }
+
     /// The word used in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -114,6 +114,7 @@ fn front_matter() {
         ("nothing in it", with("proem: {}")),
         ("unknown keys", own("  versoin: 1\n  budget: { inptu: 3 }\n  inputs: { a: { trusted: yes } }")),
         ("a bad budget", own("  budget: { input: -5, output: many }")),
+        ("a profile that is neither wanted nor not", own("  profile: please")),
         ("version 1.0", with(&format!("proem:\n  version: 1.0\n  sections:\n    - {{ {ROLE} }}"))),
         ("version \"1.0\"", with(&format!("proem:\n  version: \"1.0\"\n  sections:\n    - {{ {ROLE} }}"))),
         ("sections that are no list", with("proem:\n  version: 1.0.0\n  sections: role")),

@@ -85,7 +85,7 @@ async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> [Duration; 2] {
     let outcome = answered(driven.reached);
     let answer = began.elapsed();
     let numbers = Numbers::default();
-    recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluation: None }).await;
+    recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
     let took = began.elapsed();
     assert_eq!(recording.trouble(), None);
     [answer, took]

@@ -14,8 +14,8 @@ pub use self::ledger::{
     a_refusal_leaves_no_attempt, no_cap_is_exceeded, the_ledgers_time_never_goes_back, unknown_settles_in_full,
 };
 pub use self::lines::{
-    a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo, events_are_only_added,
-    every_line_has_project_and_actor,
+    a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo, each_prompt_has_its_own_results,
+    events_are_only_added, every_line_has_project_and_actor,
 };
 pub use self::order::{
     a_correction_counts, a_finished_run_has_no_state, a_fork_leaves_its_parent, a_run_is_taken_over_by_one,

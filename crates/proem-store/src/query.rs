@@ -16,7 +16,7 @@ mod tests;
 pub use self::costs::{CapNow, Costs, CostsWanted, Estimate, SpendLine};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
 pub use self::judged::JudgedRow;
-pub use self::learned::FailureRow;
+pub use self::learned::{FailureRow, Found};
 pub use self::runs::{Listed, RunRow, RunState, RunsWanted};
 pub use self::statistics::{Group, Statistics, StatisticsWanted, Summary};
 pub use self::status::{EventRow, StatusRow};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars, Usage};
 use proem_engine::ledger::{Bound, Cap};
-use proem_engine::profile::{Issue, Profile};
+use proem_engine::profile::{Issue, Profiles};
 use proem_engine::run::{EffectId, Time};
 use proem_text::hex;
 use serde::{Deserialize, Serialize};
@@ -144,8 +144,8 @@ pub struct NewRun {
     pub inputs: Content,
     /// Everything else that it was started with.
     pub settings: Json,
-    /// The profile that its prompt shows, with what it was made from.
-    pub profile: Option<Profile>,
+    /// The profiles that its prompts show, with what they were made from.
+    pub profiles: Option<Profiles>,
     /// Whether it can be replayed.
     pub replayable: Replayable,
 }
@@ -411,8 +411,8 @@ pub struct Finish {
     pub assembly: Option<Box<NewAssembly>>,
     /// Sums and counts.
     pub numbers: Numbers,
-    /// How good the result was; a bad one is a failure that is learned from.
-    pub evaluation: Option<Evaluation>,
+    /// How good the results of its prompts were, one for each at most; a bad one is a failure that is learned from.
+    pub evaluations: Vec<Evaluation>,
     /// Why it can't be replayed after all.
     pub not_replayable: Option<String>,
 }
@@ -450,7 +450,7 @@ impl RunOutcome {
 /// How good a result was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Who made it: a name from the agent's own definitions.
+    /// The prompt that it is a result of: a name from the agent's own definitions, such as `risk/decision`.
     pub agent: String,
     /// The kind of result.
     pub kind: String,
@@ -471,6 +471,9 @@ pub struct NewFeedback {
     pub verdict: String,
     /// Why, in the person's words.
     pub note: String,
+    /// What that says of the run's prompt, if it says anything; it takes the place of what a person said of this
+    /// run's prompt before.
+    pub evaluation: Option<Evaluation>,
 }
 
 /// What a run asked and what a person answered.

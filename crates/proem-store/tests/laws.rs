@@ -42,6 +42,7 @@ keep! {
     a_refusal_leaves_no_attempt,
     a_run_is_taken_over_by_one,
     clearing_and_its_undo,
+    each_prompt_has_its_own_results,
     events_are_only_added,
     every_line_has_project_and_actor,
     intent_before_effect,

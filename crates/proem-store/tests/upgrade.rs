@@ -17,8 +17,8 @@ use proem_store::record::Used;
 use proem_store::{Access, Error, Opening, Origin, Store, Unusable, failpoint};
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _};
 
-/// Every table, with a query that has the columns of form 1 alone.
-const TABLES: [&str; 14] = [
+/// Every table that has the columns of form 1 in every form.
+const TABLES: [&str; 12] = [
     "meta",
     "contents",
     "epochs",
@@ -29,11 +29,14 @@ const TABLES: [&str; 14] = [
     "attempts",
     "usage",
     "corrections",
-    "outcomes",
-    "failures",
     "feedback",
     "approvals",
 ];
+
+/// The columns that results have in form 1.
+const OUTCOMES: &str =
+    "SELECT run, project, actor, at, agent, kind, quality, completeness, risks FROM outcomes ORDER BY run";
+const FAILURES: &str = "SELECT seq, run, project, actor, at, agent, kind, issue, cleared FROM failures";
 
 /// The columns that calls have in form 1.
 const CALLS: &str = "SELECT run, effect, project, actor, at, model, endpoint, tool, body, pieces, ended, state, \
@@ -55,12 +58,18 @@ async fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
     rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect::<Vec<_>>().join(" ")).collect()
 }
 
+/// What reads a table with the columns of form 1 alone.
+fn columns(table: &str) -> String {
+    let named = [("calls", CALLS), ("spend", SPEND), ("outcomes", OUTCOMES), ("failures", FAILURES)];
+    let named = named.iter().find(|(name, _)| *name == table).map(|(_, sql)| (*sql).to_owned());
+    named.unwrap_or_else(|| format!("SELECT * FROM {table}"))
+}
+
 /// Everything that form 1 keeps.
 async fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
-    let mut all =
-        vec![("calls".to_owned(), rows(sqlite, CALLS).await), ("spend".to_owned(), rows(sqlite, SPEND).await)];
-    for table in TABLES {
-        all.push((table.to_owned(), rows(sqlite, &format!("SELECT * FROM {table}")).await));
+    let mut all = Vec::new();
+    for table in ["calls", "spend", "outcomes", "failures"].into_iter().chain(TABLES) {
+        all.push((table.to_owned(), rows(sqlite, &columns(table)).await));
     }
     all.push(("events".to_owned(), rows(sqlite, "SELECT * FROM events").await));
     all
@@ -116,15 +125,10 @@ async fn an_older_form_is_brought_to_the_newest() {
     let before = everything(&sqlite).await;
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
     let opened = sqlite.opened(Access::Write).await;
-    assert_eq!(opened.notes, ["the records were brought from form 1 to form 3, which an older Proem refuses"]);
-    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (3, 3));
+    assert_eq!(opened.notes, ["the records were brought from form 1 to form 4, which an older Proem refuses"]);
+    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (4, 4));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
-        let select = match table.as_str() {
-            "calls" => CALLS.to_owned(),
-            "spend" => SPEND.to_owned(),
-            _ => format!("SELECT * FROM {table}"),
-        };
-        assert_eq!(&rows(&sqlite, &select).await, before, "{table}");
+        assert_eq!(&rows(&sqlite, &columns(table)).await, before, "{table}");
     }
     let other = "SELECT count(*) FROM calls JOIN runs ON runs.id = calls.run WHERE (calls.agent, calls.prompt, \
                  calls.version, calls.closure) IS NOT (runs.agent, runs.prompt, runs.version, runs.closure)";
@@ -148,6 +152,38 @@ async fn an_older_form_is_brought_to_the_newest() {
     opened.store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");
     assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new(), "it is done once");
+}
+
+#[tokio::test]
+async fn what_failed_without_an_answer_counts_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = filled(folder.path()).await;
+    // The third run's connection was cut; the fourth run is nowhere any more.
+    for run in [Given.id(3), Given.id(4)] {
+        let (of, risks) = (format!("'{}', project, actor, 3000", run.0), r#"["cut_off","execution_failed"]"#);
+        let cut = format!(
+            "INSERT INTO outcomes SELECT {of}, 'assess/change', 'assessment', 'low', 'partial', '{risks}' FROM runs LIMIT 1;
+             INSERT INTO failures (run, project, actor, at, agent, kind, issue) SELECT {of}, 'assess/change', 'assessment',
+             '{{\"quality\":\"low\",\"completeness\":\"partial\",\"risks\":{risks}}}' FROM runs LIMIT 1;
+             UPDATE calls SET state = 'failed' WHERE run = '{}'",
+            run.0
+        );
+        for statement in cut.split(';') {
+            sqlite.execute(statement).await.unwrap();
+        }
+    }
+    let learned = async |store: &Store| {
+        let (project, agent) = (Given.project(), "assess/change");
+        let history = store.history(&project, agent, Time(0)).await.unwrap();
+        let good: Vec<bool> = history.iter().map(|recorded| recorded.issue.is_none()).collect();
+        let failures = store.failures(&project, Some(agent)).await.unwrap();
+        (good, failures.into_iter().map(|row| row.run).collect::<Vec<_>>())
+    };
+    let expected = (vec![true, false], vec![Given.id(2)]);
+    assert_eq!(learned(&sqlite.opened(Access::Read).await.store).await, expected, "as it is read");
+    let store = sqlite.open().await;
+    assert_eq!(learned(&store).await, expected, "as it is upgraded");
+    store.close().await;
 }
 
 #[tokio::test]
@@ -186,7 +222,7 @@ async fn an_older_form_is_read_as_it_is() {
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 3);
+    assert_eq!(form(&sqlite).await, 4);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -206,7 +242,7 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let as_it_was = read(&opened.store).await;
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true), "it left no trace");
     opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
-    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (3, true));
+    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (4, true));
     Given.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");
@@ -222,7 +258,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         Given.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (3, "ok"));
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (4, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -249,7 +285,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 3);
+    assert_eq!(form(&sqlite).await, 4);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -266,7 +302,7 @@ async fn a_process_upgrades() {
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 3);
+    assert_eq!(form(&sqlite).await, 4);
 }
 
 #[tokio::test]
@@ -284,7 +320,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (1, "ok"));
     assert!(everything(&sqlite).await == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 3);
+    assert_eq!(form(&sqlite).await, 4);
     Given.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite).await, "ok");

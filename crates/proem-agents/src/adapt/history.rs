@@ -74,8 +74,8 @@ fn read_record(
         found.problems.push(format!("{place}: it is {}, and an object is expected", kind(record)));
         return None;
     };
-    // The last two are those of `proem failures list --json`.
-    found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue", "run", "cleared"], place);
+    // The last three are those of `proem failures list --json`.
+    found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue", "run", "source", "cleared"], place);
     let at = read_time(fields, place, found, time);
     let kind_of_result = found.text(fields, "result_key", place);
     let agent = found.text(fields, "subagent", place);
@@ -90,7 +90,7 @@ fn read_record(
             None
         }
     };
-    Some(Recorded { at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
+    Some(Recorded { run: None, at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
 }
 
 fn read_time(

@@ -30,6 +30,7 @@ use serde::Serialize;
 
 use super::feedback::Meter;
 use super::investigation::{Hop, Investigated, Synthesis};
+use crate::adapt::Lessons;
 
 /// The answer of `proem risk --json`: one change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -77,6 +78,9 @@ pub struct Report {
     pub history: HistoryRead,
     /// The prompts that were used.
     pub prompts: Vec<PromptUsed>,
+    /// What prompts that were asked with showed of what they had learned; absent if they had learned nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<Lessons>,
     /// What the investigation used; null if no model was asked.
     pub spent: Option<Spent>,
 }
@@ -204,6 +208,8 @@ pub struct About {
     pub model: Option<String>,
     /// The prompts that were used.
     pub prompts: Vec<PromptUsed>,
+    /// What of them was learned.
+    pub learned: Vec<Lessons>,
     /// What the investigation used; `None` if no model was asked.
     pub spent: Option<Spent>,
     /// What the change was compared with.
@@ -248,6 +254,7 @@ impl Report {
             notes,
             history: about.history,
             prompts: about.prompts,
+            learned: about.learned,
             spent: about.spent,
         }
     }

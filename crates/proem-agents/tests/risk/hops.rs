@@ -1,6 +1,6 @@
 //! Which steps an investigation takes.
 
-use proem_agents::risk::investigation::{Action, Investigation, Limits, Neighbours, Terms};
+use proem_agents::risk::investigation::{Action, Investigation, Limits, Neighbours};
 use proem_engine::profile::Profile;
 use proem_engine::run::{Effect, EffectId, Event, Machine, Performed, Step, Time, What};
 use proem_risk::assess::Investigate;
@@ -270,15 +270,18 @@ fn what_nobody_asked_for_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn what_was_learned_stands_in_every_prompt() {
-    let profile = Profile { constraints: vec!["Keep to the schema.".to_owned()], ..Profile::default() };
-    let terms = Terms { profile: Some(&profile), ..BENCH.terms(Limits::default()) };
+fn what_was_learned_about_a_prompt_stands_in_it_and_in_no_other() {
+    let profile = |line: &str| Profile { constraints: vec![line.to_owned()], ..Profile::default() };
+    let profiles = [profile("Keep to what is offered."), profile("Keep to the schema.")];
+    let mut terms = BENCH.terms(Limits::default());
+    (terms.decision.profile, terms.synthesis.profile) = (Some(&profiles[0]), Some(&profiles[1]));
     let mut machine = Investigation::new(terms, medium());
     let mut what = What::Started;
-    for answer in [decides("FINALIZE", None, None), says("MEDIUM", &["E1"])] {
+    let answers = [decides("FINALIZE", None, None), says("MEDIUM", &["E1"])];
+    for (answer, profile) in answers.into_iter().zip(&profiles) {
         let Step::Do(effects) = machine.step(Event { now: Time(0), what }).unwrap() else { panic!("nobody is asked") };
         let [(id, effect @ Effect::Call { request })] = effects.as_slice() else { panic!("{effects:?}") };
-        assert!(section(&request.assembly, "profile").contains("- Keep to the schema."));
+        assert_eq!(section(&request.assembly, "profile").trim_end(), profile.text().trim_end());
         what = What::Performed { results: vec![(*id, performed(&answer, effect))] };
     }
     assert!(matches!(machine.step(Event { now: Time(0), what }).unwrap(), Step::Done(_)));

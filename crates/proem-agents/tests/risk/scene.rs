@@ -51,13 +51,12 @@ impl Bench {
 
     pub(crate) fn terms(&self, limits: Limits) -> Terms<'_> {
         Terms {
-            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1 },
-            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1 },
+            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
+            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
             model: &self.model,
             key: &self.key,
             screening: Screening { guard: &GUARD, policy: &POLICY },
             counter: &OpenAi::O200k,
-            profile: None,
             limits,
         }
     }

@@ -8,9 +8,10 @@ use proem_guard::show;
 
 pub(super) const ADAPT_EXAMPLES: &str = "\
 Examples:
+  proem adapt reviews/triage      # exactly what this prompt gets now, and from which runs
   proem adapt --history failures.json --signals signals.json --json
   proem adapt --history failures.json --registry names.txt
-  proem adapt                     # what this project's prompts learn at the moment";
+  proem adapt                     # what all failures of this project together would give";
 
 pub(super) const COST_EXAMPLES: &str = "\
 Examples:
@@ -68,8 +69,18 @@ pub(crate) struct Wishes {
     pub(crate) no_adapt: bool,
 }
 
+impl Wishes {
+    /// None but those of the configuration.
+    pub(crate) const fn none() -> Self {
+        Self { time_sensitive: false, compliance_required: false, preferred_format: None, no_adapt: false }
+    }
+}
+
 #[derive(Debug, Parser)]
 pub(crate) struct Adapt {
+    /// The prompt of which to show exactly what it gets now, and from which runs
+    #[arg(value_name = "PROMPT", conflicts_with_all = ["history", "signals", "registry", "now", "agent"])]
+    pub(crate) prompt: Option<String>,
     /// Failures as JSON: a list of `timestamp`, `result_key`, `subagent` and `issue`; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
@@ -257,7 +268,7 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Say what you think of a run
+    /// Say what you think of a run; of an assembly or an answer that counts as a result of its prompt
     #[command(after_help = "Example:\n  proem runs feedback last bad --note \"missed the deadlock\"")]
     Feedback {
         /// The run; here `last` is the newest of any kind, as `proem runs list --any` counts
@@ -265,7 +276,7 @@ pub(crate) enum RunsCommand {
         /// What you think of it
         #[arg(value_enum)]
         verdict: VerdictArg,
-        /// Why
+        /// Why; it is kept with the run, and enters no prompt
         #[arg(long, default_value = "")]
         note: String,
         #[command(flatten)]

@@ -1,5 +1,6 @@
-//! `proem adapt`: the profile that a history and signals give.
+//! `proem adapt`: the profile that a prompt shows, or that a history and signals give.
 
+mod prompt;
 mod values;
 
 use std::io::Read;
@@ -7,16 +8,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_agents::adapt::{self as files, quoted};
-use proem_engine::profile::{Adapted, Ageing, Format, Recorded, Registry, Rule, Wishes, adapt, derive, known_risks};
+use proem_engine::profile::{Adapted, Format, Recorded, Registry, Rule, adapt, derive, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
 
-use crate::args::records::Adapt;
-use crate::config::AdaptFile;
+use crate::args::records::{Adapt, Wishes};
 use crate::failure::Failure;
 use crate::places::Places;
 use crate::project::{Project, Reading};
 use crate::records;
+use crate::records::learning::{ageing, wishes};
 use crate::ui::{self, BOLD, DIM, styled};
 use crate::when;
 
@@ -30,6 +31,9 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     let places = Places::find()?;
     let project = Project::open(&args.root, &places, Reading::Trusted)?;
     project.say();
+    if let Some(name) = &args.prompt {
+        return prompt::run(args, name, (&places, &project));
+    }
     let now = match &args.now {
         None => when::now(),
         Some(text) => values::moment(text)
@@ -53,7 +57,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     if let Some(agent) = args.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(format!("no result of {} is recorded here; `proem failures list` names agents", quoted(agent)));
     }
-    let derived = derive(&history, wishes(&project.config.adapt)?, ageing(&project.config.adapt), now);
+    let derived = derive(&history, wishes(&Wishes::none(), &project.config.adapt)?, ageing(&project.config.adapt), now);
     notes.extend(derived.notes);
     let signals = match &args.signals {
         Some(file) => {
@@ -104,26 +108,6 @@ async fn recorded(places: &Places, project: &Project, agent: Option<&str>) -> Re
         history.extend(store.history(&owner, &agent, Time(0)).await?);
     }
     Ok(history)
-}
-
-/// How failures age by configuration.
-fn ageing(file: &AdaptFile) -> Ageing {
-    let default = Ageing::default();
-    Ageing {
-        days: file.days.map_or(default.days, std::num::NonZeroU32::get),
-        records: file.failures.map_or(default.records, std::num::NonZeroU32::get),
-        retries: file.retries.unwrap_or(default.retries),
-    }
-}
-
-/// What configuration always wishes for.
-fn wishes(file: &AdaptFile) -> Result<Wishes, Failure> {
-    let format = file.preferred_format.as_deref().map(str::parse::<Format>).transpose();
-    Ok(Wishes {
-        time_sensitive: file.time_sensitive,
-        compliance_required: file.compliance_required,
-        preferred_format: format.map_err(|why| Failure::usage(format!("`adapt.preferred_format`: {why}")))?,
-    })
 }
 
 /// A file's text, or standard input for `-`.

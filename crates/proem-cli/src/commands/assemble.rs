@@ -5,13 +5,14 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use proem_agents::adapt::Lessons;
 use proem_agents::assemble::gathered::{Gathered, RuleText};
 use proem_agents::assemble::output::{Extra, Output, capability_tokens, degraded, output};
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
-use proem_engine::profile::Adapted;
+use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::Counts;
@@ -38,7 +39,7 @@ use crate::failure::Failure;
 use crate::guarding::{Guarding, tools};
 use crate::places::Places;
 use crate::project::{Project, Reading};
-use crate::records::learning::adapted;
+use crate::records::learning::{Taught, taught};
 use crate::records::writing::{Asking, Record, Writing};
 use crate::{records, ui};
 
@@ -78,7 +79,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     options.limits = options.limits.with_git(project.config.git.limits());
     let gathered = gather(&args.root, &options)?;
     let runtime = records::runtime()?;
-    let (records, adapted) = runtime.block_on(begin(args, places, project, &prompt))?;
+    let (records, taught) = runtime.block_on(begin(args, places, project, &prompt))?;
     let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
     outside.for_each(|file| project.distrust(file.name, "context for reference, not rules".into()));
     let key = installation_key(&places.key())?;
@@ -99,7 +100,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         key: &key,
         input_tokens: input_tokens(args, model, project, &prompt),
         monolithic,
-        profile: adapted.as_ref().map(|adapted| &adapted.profile),
+        profile: taught.as_ref().map(|taught| &taught.adapted.profile),
         selecting: selecting.as_ref(),
         entries: entries.as_ref(),
         screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
@@ -116,7 +117,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         model,
         cache: &cache,
         prepared: &prepared,
-        adapted: adapted.as_ref(),
+        taught: taught.as_ref(),
     };
     put(format, project, &answer)?;
     if let Some(records) = records {
@@ -130,7 +131,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
             model,
             cache: &cache,
             untrusted: &project.untrusted,
-            adapted: adapted.as_ref(),
+            adapted: taught.as_ref().map(|taught| &taught.adapted),
             selection: SelectionAccount {
                 embedding_calls: prepared.calls,
                 degraded: &prepared.degraded,
@@ -151,7 +152,7 @@ struct Answer<'a> {
     model: &'a Model,
     cache: &'a CachePlan,
     prepared: &'a Prepared,
-    adapted: Option<&'a Adapted>,
+    taught: Option<&'a Taught>,
 }
 
 /// Prints the prompt.
@@ -171,7 +172,9 @@ fn put(format: Format, project: &Project, answer: &Answer<'_>) -> Result<(), Fai
                 ..extra(project, answer.cache)?
             };
             let output = output(answer.task, answer.gathered, assembled, extra);
-            ui::document(&as_json(WithProfile { output, profile: answer.adapted.map(Into::into) })?)
+            let profile = answer.taught.and_then(Taught::shown).map(Into::into);
+            let learned = answer.taught.and_then(|taught| taught.lessons.clone());
+            ui::document(&as_json(WithProfile { output, profile, learned })?)
         }
     }
 }
@@ -205,9 +208,12 @@ fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {
 pub(super) struct WithProfile {
     #[serde(flatten)]
     output: Output,
-    /// What the prompt shows of what was learned and is wished for; absent where nothing is adapted.
+    /// What the prompt shows of what was learned and is wished for; absent where it shows nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileOut>,
+    /// What of that was learned, and from which results; absent where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learned: Option<Lessons>,
 }
 
 /// Opens the records, and looks up what the prompt learned.
@@ -216,14 +222,17 @@ async fn begin(
     places: &Places,
     project: &Project,
     prompt: &Prompt,
-) -> Result<(Option<Writing>, Option<Adapted>), Failure> {
+) -> Result<(Option<Writing>, Option<Taught>), Failure> {
     let record = if args.no_record { Record::No } else { Record::AsConfigured };
     // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
     let asking = project.config.embedding.provider.is_some().then(Asking::free);
     let records = Writing::begin(places, project, record, asking).await?;
     let history = Writing::history(records.as_ref(), record, project);
-    let adapted = adapted((places, project), &[&prompt.id], &args.wishes, history).await?;
-    Ok((records, adapted))
+    let taught = taught((places, project), prompt, &args.wishes, history).await?;
+    if let Some(taught) = &taught {
+        taught.say();
+    }
+    Ok((records, taught))
 }
 
 /// What is written down of an assembly.
@@ -244,7 +253,7 @@ async fn write(args: &Assemble, (places, project): (&Places, &Project), records:
 }
 
 async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &Written<'_>) -> Result<(), Failure> {
-    let Answer { assembled, model, prepared, adapted, .. } = written.answer;
+    let Answer { assembled, model, prepared, taught, .. } = written.answer;
     let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
     let numbers = Numbers {
         took_ms: u64::try_from(written.took.as_millis()).ok(),
@@ -273,7 +282,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
             "mode": assembled.mode.mode.as_str(),
         }),
         policy: &written.guard.rules,
-        profile: adapted.map(|adapted| &adapted.profile),
+        profiles: taught.map(|taught| Profiles::Same(taught.adapted.profile.clone())),
         report: Some(&assembled.report),
         monolithic_tokens: monolithic(assembled, prepared),
         steps: 0,

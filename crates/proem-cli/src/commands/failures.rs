@@ -7,7 +7,7 @@ use proem_engine::profile::{Completeness, Quality};
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_runtime::Environment;
-use proem_store::query::FailureRow;
+use proem_store::query::{FailureRow, Found};
 use proem_store::{Access, Clearing, ClearingWay, Origin};
 use proem_text::json;
 use serde_json::json;
@@ -92,6 +92,7 @@ fn row_json(row: &FailureRow) -> serde_json::Value {
         "result_key": recorded.kind,
         "subagent": recorded.agent,
         "issue": { "quality": recorded.issue.quality, "completeness": recorded.issue.completeness, "risks": recorded.issue.risks },
+        "source": row.found,
         "cleared": row.cleared.map(moment),
     })
 }
@@ -102,8 +103,11 @@ fn table(rows: &[FailureRow]) -> String {
     let mut out = String::new();
     for row in rows {
         let issue = &row.recorded.issue;
+        let by_person = row.found == Found::Person;
         let mut what: Vec<String> = issue.risks.iter().map(|risk| show::terminal_str(risk).into_string()).collect();
-        if what.is_empty() {
+        if by_person {
+            what.push("said to be bad".to_owned());
+        } else if what.is_empty() {
             what.extend((issue.quality == Quality::Low).then(|| "low quality".to_owned()));
             what.extend((issue.completeness == Completeness::Partial).then(|| "partial".to_owned()));
         }

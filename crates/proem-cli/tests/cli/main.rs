@@ -31,6 +31,7 @@ mod golden;
 mod guide;
 mod hostile;
 mod incident;
+mod learning;
 mod older;
 mod own_server;
 mod records;

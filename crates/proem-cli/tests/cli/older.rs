@@ -164,7 +164,8 @@ fn older_records_are_replayed_to_the_byte_or_to_the_version_that_made_them() {
 #[track_caller]
 fn is_replayed(fixture: &Fixture, id: &str) {
     let run = fixture.proem(&["runs", "replay", id, "--json"]);
-    let output: Json = serde_json::from_str(run.stdout()).unwrap_or_else(|_| panic!("{id}: {}", run.stderr()));
+    assert!(run.code() <= 1 && !run.stdout().is_empty(), "{id}: {}", run.stderr());
+    let output: Json = serde_json::from_str(run.stdout()).unwrap();
     let difference = &output["difference"];
     if output["equal"] == true {
         assert_eq!((run.code(), difference), (0, &Json::Null), "{id}");
@@ -228,4 +229,33 @@ fn older_runs_go_on() {
         assert_eq!(shown["versions"]["containment"], 1);
         is_replayed(&fixture, id);
     }
+}
+
+#[test]
+fn older_failures_count_as_far_as_an_answer_made_them() {
+    let (fixture, server) = with_records(vec![Reply::text("Look at it.")]);
+    // They are of today, and the success that came after the cut connections never was.
+    for table in ["outcomes", "failures"] {
+        sql(
+            &fixture,
+            &format!(
+                "UPDATE {table} SET at = at + (SELECT CAST(unixepoch() AS INTEGER) * 1000 - max(at) FROM outcomes)"
+            ),
+        );
+    }
+    sql(&fixture, "DELETE FROM outcomes WHERE agent = 'reviews/free' AND quality = 'high'");
+    let form = || sql(&fixture, "SELECT format('%d', user_version) FROM pragma_user_version").remove(0);
+    let learned = |prompt: &str| {
+        let json = fixture.proem(&["adapt", prompt, "--json"]).json();
+        json["learned"]["results"].as_array().map_or(0, Vec::len)
+    };
+    let failures = || fixture.proem(&["failures", "list", "--json"]).json().as_array().unwrap().len();
+    let counts = || (learned("reviews/free"), learned("reviews/strict"), learned("risk/decision"), failures());
+    // Two connections were cut; one answer was against its contract; a bad decision was followed by a good one.
+    assert_eq!((form().as_str(), counts()), ("3", (0, 1, 0, 2)));
+    let run = fixture.proem(&["run", "reviews/free", "--set", "title=It hangs"]);
+    assert!(!run.stderr().contains("learned: "), "{}", run.stderr());
+    assert_eq!((run.code(), form().as_str()), (0, "4"));
+    assert_eq!(counts(), (0, 1, 0, 2));
+    assert_eq!(server.requests().len(), 1);
 }

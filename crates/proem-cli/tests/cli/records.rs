@@ -201,7 +201,8 @@ fn feedback_is_said_again_as_json() {
     let fixture = fixture(&server, "");
     let run = triage(&fixture, &["--json"]).json()["run"].take();
     let said = fixture.proem(&["runs", "feedback", "last", "good", "--note", "it was so", "--json"]).json();
-    assert_eq!(said, json!({ "run": run, "verdict": "good", "note": "it was so" }));
+    let counts = json!({ "prompt": "reviews/strict", "as": "success" });
+    assert_eq!(said, json!({ "run": run, "verdict": "good", "note": "it was so", "counts": counts }));
 }
 
 #[test]
@@ -590,15 +591,15 @@ fn wishes_change_the_request() {
     };
     let usual = body(&[]);
     let bare = body(&["--no-adapt"]);
-    assert!(usual.len() > bare.len(), "the baseline is always shown");
-    let mut seen = vec![usual.clone(), bare];
+    assert_eq!(usual, bare, "a prompt that asks for nothing shows nothing");
+    let mut seen = vec![usual.clone()];
     for wish in [&["--time-sensitive"][..], &["--compliance-required"], &["--preferred-format", "json"]] {
         let body = body(wish);
         assert!(!seen.contains(&body), "{wish:?} changes nothing");
         seen.push(body);
     }
     let output = triage(&fixture, &["--json", "--time-sensitive"]).json();
-    assert_eq!(output["profile"]["rules"], json!(["baseline", "time"]));
+    assert_eq!(output["profile"]["rules"], json!(["time"]));
     let run = triage(&fixture, &["--preferred-format", "papyrus"]);
     assert_eq!((run.code(), run.stderr().contains("Markdown")), (2, true), "{}", run.stderr());
     let run = triage(&fixture, &["--no-adapt", "--time-sensitive"]);
@@ -710,7 +711,7 @@ fn explained_runs_say_what_is_booked_and_learned() {
     let run = triage(&fixture, &["--explain", "--time-sensitive"]);
     let said = run.stderr();
     assert!(said.contains("booked $0.000150 of $") && said.contains("reserved"), "{said}");
-    assert!(said.contains("profile  baseline, time  (time is short)"), "{said}");
+    assert!(said.contains("profile  time  (time is short)"), "{said}");
 }
 
 #[test]
@@ -745,7 +746,7 @@ fn a_prompt_that_nobody_could_be_asked_is_kept_too() {
         .iter()
         .filter_map(|section| section["name"].as_str())
         .collect();
-    assert_eq!(sections, ["role", "profile", "report"]);
+    assert_eq!(sections, ["role", "report"]);
     assert!(shown["calls"][0]["body"].is_null(), "{shown}");
 }
 

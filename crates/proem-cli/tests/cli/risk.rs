@@ -164,7 +164,7 @@ fn a_model_investigates_and_may_raise() {
     assert_eq!(fixture.proem(&["runs", "show", "last"]).code(), 0);
     // Each call counts for the prompt that it was made with.
     let stats = fixture.proem(&["stats"]);
-    for prompt in ["risk/decision@1.0.0", "risk/synthesis@1.0.0"] {
+    for prompt in ["risk/decision@1.1.0", "risk/synthesis@1.1.0"] {
         assert!(stats.answer().contains(prompt), "{}", stats.stdout());
     }
 }
@@ -261,7 +261,10 @@ fn without_an_answer_the_rules_stand() {
     assert_eq!(report["mode"], "DEGRADED", "{report:#}");
     assert!(!report["notes"].as_array().unwrap().is_empty());
     let failures = fixture.proem(&["failures", "list"]);
-    assert!(failures.answer().contains("risk/decision  execution_failed, schema_failed"), "{}", failures.stdout());
+    for prompt in ["risk/decision ", "risk/synthesis"] {
+        let line = format!("{prompt}  execution_failed, schema_failed");
+        assert!(failures.answer().contains(&line), "{}", failures.stdout());
+    }
 }
 
 #[test]
@@ -273,14 +276,15 @@ fn a_failure_changes_the_next_request_until_it_is_too_old() {
     let mut fixture = shop().repository();
     with_model(&mut fixture, &server);
     let mut asked = Vec::new();
-    let mut assess = || {
+    let mut assess = |more: &[&str]| {
         asked.push(server.requests().len());
-        fixture.proem(&["risk", "HEAD", "--json"]).json();
+        fixture.proem(&[&["risk", "HEAD", "--json"], more].concat()).json();
     };
-    assess();
-    assess();
+    assess(&[]);
+    // What is not recorded ends nothing.
+    assess(&["--no-record"]);
     guide::older(&fixture, 8 * 24 * 60 * 60);
-    assess();
+    assess(&[]);
     let first = |run: usize| profile(&server.requests()[asked[run]].json().unwrap().to_string());
     assert!(first(1).contains("Earlier results of risk/decision failed"), "{}", first(1));
     assert!(first(1).contains("schema_failed"), "{}", first(1));

@@ -489,14 +489,14 @@ fn a_record_says_why_each_line_of_its_profile_is_there() {
     assert_eq!(grounds.len(), lines.iter().sum::<usize>(), "{profile:#}");
     let of = |rule: &str| grounds.iter().find(|ground| ground["rule"] == rule).cloned().unwrap_or_default();
     let expected = json!({
-        "list": "instructions", "line": 1, "rule": "failures", "failures": 1, "names": ["reviews/strict"]
+        "list": "instructions", "line": 0, "rule": "failures", "failures": 1, "names": ["reviews/strict"]
     });
     assert_eq!(
         (of("failures"), &of("risks")["names"]),
         (expected, &json!(["execution_failed", "schema_failed"])),
         "{profile:#}"
     );
-    assert_eq!(of("time"), json!({ "list": "constraints", "line": 2, "rule": "time" }));
+    assert_eq!(of("time"), json!({ "list": "constraints", "line": 1, "rule": "time" }));
 }
 
 #[test]

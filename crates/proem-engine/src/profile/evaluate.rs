@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Completeness, Issue, Quality, Resulted, Status};
-use crate::call::FailureKind;
+use proem_guard::Untrusted;
+use serde_json::Value as Json;
+
+use super::{Completeness, Issue, Judgement, Quality, Resulted, Status};
+use crate::call::{Content, FailureKind, Response};
 use crate::run::{Because, Ended, Outcome};
 
 /// The tags that are given here; each is in [`super::known_risks`].
@@ -13,6 +16,9 @@ pub(super) const WARNINGS_PRESENT: &str = "warnings_present";
 pub(super) const SCHEMA_FAILED: &str = "schema_failed";
 pub(super) const REFUSED: &str = "refused";
 pub(super) const CUT_OFF: &str = "cut_off";
+
+/// The field of an answer in which it reports warnings.
+const WARNINGS: &str = "warnings";
 
 /// What people and tools write where there is no warning.
 const NO_WARNINGS: [&str; 14] = [
@@ -38,21 +44,28 @@ const NO_WARNINGS: [&str; 14] = [
 /// white space makes it partial and `missing_output`; a warning makes it `warnings_present`.
 #[must_use]
 pub fn evaluate(result: &Resulted<'_>) -> Issue {
-    let mut risks = BTreeSet::new();
-    let mut risk = |tag: &str, is_there: bool| {
-        if is_there {
-            risks.insert(tag.to_owned());
-        }
-        is_there
-    };
-    let failed = risk(EXECUTION_FAILED, result.status != Status::Success);
-    let missing = risk(MISSING_OUTPUT, result.output.trim().is_empty());
-    risk(WARNINGS_PRESENT, result.warnings.iter().any(|warning| is_warning(warning)));
+    let found = [
+        (EXECUTION_FAILED, result.status != Status::Success),
+        (MISSING_OUTPUT, is_blank(result.output)),
+        (WARNINGS_PRESENT, result.warnings.iter().any(|warning| is_warning(warning))),
+    ];
+    issue(found)
+}
+
+/// What these findings come to.
+fn issue(found: [(&str, bool); 3]) -> Issue {
+    let [(_, failed), (_, missing), _] = found;
+    let risks: BTreeSet<String> =
+        found.into_iter().filter(|(_, is_there)| *is_there).map(|(tag, _)| tag.to_owned()).collect();
     Issue {
         quality: if failed { Quality::Low } else { Quality::High },
         completeness: if failed || missing { Completeness::Partial } else { Completeness::Complete },
         risks,
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 /// Whether a report of warnings reports one.
@@ -62,26 +75,70 @@ fn is_warning(text: &str) -> bool {
     !NO_WARNINGS.contains(&text.as_str())
 }
 
-/// Evaluates how an exchange ended; `None` where that says nothing about the prompt: nothing reached
-/// the model, its provider failed, or a person stopped it.
+/// Evaluates how an exchange ended; `None` where no answer came back, which says nothing about the prompt: a
+/// connection broke, a limit or a budget was reached, the time was up, something is configured wrongly, or a
+/// person stopped it.
+///
+/// An answer whose value is blank is `missing_output`, and one that reports a warning in its field `warnings` is
+/// `warnings_present`.
 #[must_use]
 pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
     let because = match &outcome.ended {
-        Ended::Answered { .. } => {
-            return Some(evaluate(&Resulted { status: Status::Success, output: "value", warnings: &[] }));
-        }
+        Ended::Answered { value } => return Some(of_value(value)),
         Ended::FellBack { because, .. } | Ended::Failed { because } => because,
     };
     let tag = match because {
         Because::Refusal => REFUSED,
         Because::CutOff => CUT_OFF,
         Because::Invalid => SCHEMA_FAILED,
-        Because::Failed(FailureKind::Cut) => CUT_OFF,
-        Because::Failed(FailureKind::TooLarge | FailureKind::UnknownTool | FailureKind::TimedOut) => EXECUTION_FAILED,
-        // What providers and networks do is nothing that another prompt would change.
+        Because::Failed(FailureKind::UnknownTool) => EXECUTION_FAILED,
         Because::Failed(_) | Because::Cancelled(_) => return None,
     };
-    let mut issue = evaluate(&Resulted { status: Status::Other, output: "value", warnings: &[] });
+    let answer = outcome.attempts.last().and_then(|attempt| attempt.response.as_ref());
+    let missing = answer.is_some_and(says_nothing);
+    let mut issue = issue([(EXECUTION_FAILED, true), (MISSING_OUTPUT, missing), (WARNINGS_PRESENT, false)]);
     issue.risks.insert(tag.to_owned());
     Some(issue)
+}
+
+/// Evaluates what a person says of a result; the person's words are no part of it.
+#[must_use]
+pub fn of_judgement(judgement: Judgement) -> Issue {
+    let quality = match judgement {
+        Judgement::Good => Quality::High,
+        Judgement::Bad => Quality::Low,
+    };
+    Issue { quality, completeness: Completeness::Complete, risks: BTreeSet::new() }
+}
+
+/// Evaluates a value that met its contract.
+fn of_value(value: &Untrusted<Json>) -> Issue {
+    let missing = value.measure(|value| match value {
+        Json::Null => true,
+        Json::String(text) => is_blank(text),
+        _ => false,
+    });
+    let warned = value.measure(|value| value.get(WARNINGS).is_some_and(warns));
+    issue([(EXECUTION_FAILED, false), (MISSING_OUTPUT, missing), (WARNINGS_PRESENT, warned)])
+}
+
+/// Whether what stands in the field `warnings` reports one.
+fn warns(warnings: &Json) -> bool {
+    match warnings {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => is_warning(text),
+        Json::Array(items) => items.iter().any(warns),
+        Json::Object(fields) => !fields.is_empty(),
+        Json::Number(count) => count.as_f64() != Some(0.0),
+        Json::Bool(true) => true,
+    }
+}
+
+/// Whether a model wrote nothing but white space.
+fn says_nothing(response: &Response) -> bool {
+    response.content.iter().all(|content| match content {
+        Content::Text { text } | Content::Refusal { text } => text.measure(|text| is_blank(text)),
+        Content::Call(_) => false,
+        Content::Other { .. } => true,
+    })
 }

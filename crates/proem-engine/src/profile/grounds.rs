@@ -75,7 +75,7 @@ impl Ground {
     pub fn in_words(&self) -> String {
         let listed = listed(&self.names, self.others);
         match self.rule {
-            Rule::Baseline => "baseline: always".to_owned(),
+            Rule::Baseline => "baseline: holds for every task".to_owned(),
             Rule::Failures => {
                 let of = if listed.is_empty() { String::new() } else { format!(" of {listed}") };
                 match self.failures {

@@ -4,7 +4,7 @@
 
 use super::grounds::{Ground, List, Slot};
 use super::signals::AGENTS;
-use super::{Adapted, Profile, Registry, Rule, Signals};
+use super::{Adapted, Baseline, Profile, Registry, Rule, Signals};
 
 /// How many risks are named.
 const RISKS: usize = 12;
@@ -21,24 +21,27 @@ const MISSING_OUTPUT: &str = "After `missing_output`, the answer has the part th
 const SHORT: &str = "Keep the answer short: what has the greatest effect comes first, and the rest stays out.";
 const COMPLIANCE: &str = "Name what compliance demands here, where the form of the answer has room for it.";
 
-/// The profile for these signals.
+/// The profile for these signals, with the lines that hold for every task.
 ///
 /// Names outside their registry stand as "1 other", and so do those beyond the most that are named:
 /// three agents, twelve risks.
 #[must_use]
 pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted {
-    let mut adapted = grounded(signals, agents, risks);
+    let mut adapted = grounded(signals, agents, risks, Baseline::Wanted);
     adapted.profile.grounds.clear();
     adapted
 }
 
-/// [`adapt`], where the profile says for each line why it is there, as records keep it.
+/// [`adapt`], where the profile says for each line why it is there, as records keep it, and the lines that hold for
+/// every task are there only for a prompt that wants them.
 #[must_use]
-pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted {
+pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline: Baseline) -> Adapted {
     let mut adapted =
         Adapted { profile: Profile::default(), signals: signals.clone(), rules: Vec::new(), notes: Vec::new() };
-    let always = [(List::Instructions, BASELINE.to_owned()), (List::Constraints, NO_SPECULATION.to_owned())];
-    adapted.add(Rule::Baseline, &Behind::default(), always);
+    if baseline == Baseline::Wanted {
+        let always = [(List::Instructions, BASELINE.to_owned()), (List::Constraints, NO_SPECULATION.to_owned())];
+        adapted.add(Rule::Baseline, &Behind::default(), always);
+    }
     if signals.recent_failure_count > 0 || !signals.last_failure_subagents.is_empty() {
         let slot = adapted.slot("agent", &signals.last_failure_subagents, (agents, AGENTS));
         let whose = if slot == Slot::default() { String::new() } else { format!(" of {}", slot.in_words()) };

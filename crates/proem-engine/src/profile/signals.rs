@@ -16,6 +16,8 @@ pub(super) const AGENTS: usize = 3;
 pub struct Derived {
     /// They.
     pub signals: Signals,
+    /// The failures that count, the oldest first.
+    pub counted: Vec<Recorded>,
     /// Failures that don't count any more, and retries beyond the cap, in our words.
     pub notes: Vec<String>,
 }
@@ -71,7 +73,16 @@ pub fn derive(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) -
         compliance_required: wishes.compliance_required,
         preferred_format: wishes.preferred_format,
     };
-    Derived { signals, notes }
+    Derived { signals, counted: failures.into_iter().cloned().collect(), notes }
+}
+
+impl Derived {
+    /// When the last of the failures is too old, if no success comes before; `None` if none counts.
+    #[must_use]
+    pub fn until(&self, ageing: Ageing) -> Option<Time> {
+        let newest = self.counted.iter().map(|failure| failure.at).max()?;
+        Some(Time(newest.0.saturating_add(i64::from(ageing.days).saturating_mul(DAY))))
+    }
 }
 
 /// Distinct records that are not too old, oldest first.
@@ -82,7 +93,7 @@ fn in_window<'r>(history: &'r [Recorded], ageing: Ageing, now: Time, notes: &mut
     let (mut old, mut repeated, mut ahead) = (0_usize, 0_usize, 0_usize);
     for record in history {
         let issue = &record.issue;
-        let key = (record.at, &record.kind, &record.agent, &issue.risks);
+        let key = (record.at, &record.run, &record.kind, &record.agent, &issue.risks);
         if !seen.insert((key, issue.quality, issue.completeness)) {
             repeated = repeated.saturating_add(1);
         } else if record.at.0 < oldest {

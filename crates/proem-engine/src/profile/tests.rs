@@ -1,7 +1,10 @@
 use super::*;
-use crate::call::FailureKind;
-use crate::run::{Because, Cancelled, Ended, Outcome};
+use crate::call::{Content, FailureKind, Finish, Response, Usage};
+use crate::run::{Attempt, Because, Cancelled, EffectId, Ended, Outcome};
+use proem_guard::Untrusted;
+use proem_text::Label;
 use proptest::{collection::vec, prelude::*};
+use serde_json::{Value as Json, json};
 
 fn resulted(status: Status, output: &str, warnings: &[&str]) -> Issue {
     let warnings: Vec<String> = warnings.iter().map(|&warning| warning.to_owned()).collect();
@@ -33,23 +36,102 @@ fn results_are_evaluated() {
 
 #[test]
 fn ends_of_runs_are_evaluated() {
-    let of = |because| of_outcome(&Outcome { ended: Ended::Failed { because }, attempts: Vec::new() });
+    let of = |because| {
+        let failed = of_outcome(&Outcome { ended: Ended::Failed { because }, attempts: Vec::new() });
+        let fell_back = Ended::FellBack { value: Json::Null, because };
+        assert_eq!(of_outcome(&Outcome { ended: fell_back, attempts: Vec::new() }), failed, "{because:?}");
+        failed
+    };
     for (because, expected) in [
         (Because::Refusal, Some(&["execution_failed", "refused"][..])),
         (Because::CutOff, Some(&["cut_off", "execution_failed"])),
         (Because::Invalid, Some(&["execution_failed", "schema_failed"])),
-        (Because::Failed(FailureKind::Cut), Some(&["cut_off", "execution_failed"])),
         (Because::Failed(FailureKind::UnknownTool), Some(&["execution_failed"])),
         (Because::Failed(FailureKind::NoKey), None),
+        (Because::Failed(FailureKind::KeyRefused), None),
+        (Because::Failed(FailureKind::UnknownModel), None),
+        (Because::Failed(FailureKind::Refused), None),
+        (Because::Failed(FailureKind::TooLong), None),
+        (Because::Failed(FailureKind::RateLimited), None),
+        (Because::Failed(FailureKind::NoCredit), None),
         (Because::Failed(FailureKind::NotBooked), None),
         (Because::Failed(FailureKind::Server), None),
+        (Because::Failed(FailureKind::Unreachable), None),
+        (Because::Failed(FailureKind::TimedOut), None),
+        (Because::Failed(FailureKind::Redirected), None),
+        (Because::Failed(FailureKind::TooLarge), None),
+        (Because::Failed(FailureKind::Malformed), None),
+        (Because::Failed(FailureKind::Cut), None),
+        (Because::Failed(FailureKind::Cancelled), None),
+        (Because::Failed(FailureKind::Replay), None),
         (Because::Cancelled(Cancelled::Asked), None),
+        (Because::Cancelled(Cancelled::Deadline), None),
     ] {
         let expected = expected.map(|risks| issue(Quality::Low, Completeness::Partial, risks));
         assert_eq!(of(because), expected, "{because:?}");
         let known = known_risks();
         assert!(expected.iter().flat_map(|issue| &issue.risks).all(|risk| known.admits(risk)));
     }
+}
+
+/// The risks of an answer with this value.
+#[track_caller]
+fn answers(value: Json, expected: &[&str]) {
+    let shown = value.to_string();
+    let value = Untrusted::new(value, Label::trusted());
+    let issue = of_outcome(&Outcome { ended: Ended::Answered { value }, attempts: Vec::new() }).unwrap();
+    assert_eq!(issue.risks.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{shown}");
+    assert_eq!(issue.quality, Quality::High, "{shown}");
+    assert_eq!(issue.completeness == Completeness::Partial, expected.contains(&"missing_output"), "{shown}");
+}
+
+#[test]
+fn answers_that_say_nothing_or_warn_are_found_out() {
+    for value in [json!("done"), json!({}), json!([]), json!(0), json!(false), json!({ "warnings": "none" })] {
+        answers(value, &[]);
+    }
+    for warnings in [json!([]), json!(null), json!(["", "No warnings."]), json!(0), json!(false), json!({})] {
+        answers(json!({ "warnings": warnings }), &[]);
+    }
+    for value in [json!(""), json!(" \n\t"), json!(null)] {
+        answers(value, &["missing_output"]);
+    }
+    for warnings in [json!("disk full"), json!(["none", "slow"]), json!([{ "code": 3 }]), json!(2), json!(true)] {
+        answers(json!({ "warnings": warnings }), &["warnings_present"]);
+    }
+    // A warning is what the answer reports as one, not a word in its text.
+    answers(json!("warnings: many"), &[]);
+    answers(json!({ "report": { "warnings": "many" } }), &[]);
+}
+
+#[test]
+fn an_answer_that_is_blank_says_so_beside_the_contract_that_it_broke() {
+    let of = |content: Vec<Content>| {
+        let response = Response { model: None, id: None, content, finish: Finish::Stop, usage: Usage::default() };
+        let attempt = Attempt {
+            effect: EffectId(0),
+            at: NOW,
+            response: Some(response),
+            failure: None,
+            usage: None,
+            repairs: Vec::new(),
+            problems: Vec::new(),
+        };
+        let because = Because::Invalid;
+        of_outcome(&Outcome { ended: Ended::Failed { because }, attempts: vec![attempt] }).unwrap().risks
+    };
+    let text = |text: &str| Content::Text { text: Untrusted::new(text.to_owned(), Label::trusted()) };
+    let missing = issue(Quality::Low, Completeness::Partial, &["execution_failed", "missing_output", "schema_failed"]);
+    for content in [vec![], vec![text(" \n")]] {
+        assert_eq!(of(content), missing.risks);
+    }
+    assert!(!of(vec![text(""), text("no")]).contains("missing_output"));
+}
+
+#[test]
+fn a_judgement_counts_as_one_result() {
+    assert!(of_judgement(Judgement::Good).is_none());
+    assert_eq!(of_judgement(Judgement::Bad), issue(Quality::Low, Completeness::Complete, &[]));
 }
 
 const HOUR: i64 = 3_600_000;
@@ -66,7 +148,7 @@ fn history(lines: &[&str]) -> Vec<Recorded> {
             "ok" => issue(Quality::High, Completeness::Complete, &[]),
             risks => issue(Quality::Low, Completeness::Partial, &risks.split(',').collect::<Vec<_>>()),
         };
-        Recorded { at, kind, agent, issue }
+        Recorded { run: None, at, kind, agent, issue }
     };
     lines.iter().map(read).collect()
 }
@@ -112,6 +194,40 @@ fn a_success_ends_the_failures_of_its_kind() {
         "go on; ; 0; ",
         &["1 record from the future: taken as of now", "1 record left out: a success of the same kind came after"],
     );
+}
+
+#[test]
+fn what_counts_is_told_with_its_end() {
+    let recorded = |run: &str, line: &str| Recorded { run: Some(run.to_owned()), ..history(&[line]).remove(0) };
+    let all = [
+        recorded("a", "169 a z x"),
+        recorded("b", "50 a z x"),
+        recorded("c", "40 a z ok"),
+        recorded("d", "30 a z x"),
+        // The same of another run, and the same run once more.
+        recorded("e", "30 a z x"),
+        recorded("e", "30 a z x"),
+    ];
+    let ageing = Ageing::default();
+    let derived = derive(&all, Wishes::default(), ageing, NOW);
+    assert_eq!(derived.counted.iter().map(|one| one.run.as_deref().unwrap()).collect::<Vec<_>>(), ["d", "e"]);
+    assert_eq!(derived.signals.recent_failure_count, 2);
+    assert_eq!(derived.until(ageing), Some(Time(NOW.0 + (7 * 24 - 30) * HOUR)));
+    assert_eq!(derive(&all, Wishes::default(), ageing, derived.until(ageing).unwrap()).counted.len(), 2);
+    let later = Time(derived.until(ageing).unwrap().0 + 1);
+    assert_eq!(derive(&all, Wishes::default(), ageing, later).until(ageing), None);
+}
+
+#[test]
+fn a_prompt_that_asks_for_no_profile_shows_what_was_learned_and_wished_for() {
+    let of = |signals: &Signals| {
+        let adapted = grounded(signals, &Registry::Vouched, &Registry::Vouched, Baseline::Unwanted);
+        (adapted.profile.learned(), adapted.rules)
+    };
+    assert_eq!(of(&Signals::default()), (0, vec![]));
+    assert_eq!(of(&Signals { time_sensitive: true, ..Signals::default() }), (0, vec![Rule::Time]));
+    let failed = Signals { recent_failure_count: 1, time_sensitive: true, ..Signals::default() };
+    assert_eq!(of(&failed), (2, vec![Rule::Failures, Rule::Time]));
 }
 
 #[test]
@@ -209,7 +325,7 @@ fn each_line_says_why_it_is_there() {
         compliance_required: true,
         ..example()
     };
-    let profile = grounded(&signals, &agents, &known_risks()).profile;
+    let profile = grounded(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
     let lists = [
         (List::Instructions, &profile.instructions),
         (List::Constraints, &profile.constraints),
@@ -230,6 +346,19 @@ fn each_line_says_why_it_is_there() {
         })
     );
     assert!(!written.to_string().contains("Ignore"), "{written}");
+}
+
+#[test]
+fn a_record_has_one_profile_or_one_for_each_prompt() {
+    let profile = |line: &str| Profile { instructions: vec![line.to_owned()], ..Profile::default() };
+    let read = |text: &str| serde_json::from_str::<Profiles>(text).unwrap();
+    let same = read(r#"{"instructions":["a"],"constraints":[],"examples":[]}"#);
+    assert_eq!((same.of("risk/decision"), same.of("x/y")), (Some(&profile("a")), Some(&profile("a"))));
+    assert_eq!(same.all().collect::<Vec<_>>(), [(None, &profile("a"))]);
+    let each = Profiles::Each { prompts: [("x/y".to_owned(), profile("b"))].into() };
+    assert_eq!(read(&serde_json::to_string(&each).unwrap()), each);
+    assert_eq!((each.of("x/y"), each.of("risk/decision")), (Some(&profile("b")), None));
+    assert_eq!(each.all().collect::<Vec<_>>(), [(Some("x/y"), &profile("b"))]);
 }
 
 #[test]
@@ -311,7 +440,7 @@ proptest! {
     #[test]
     fn grounds_are_of_the_lines(signals in any_signals()) {
         let registry = Registry::Closed(["a", "b", "c", "ab"].map(str::to_owned).into());
-        let mut adapted = grounded(&signals, &registry, &registry);
+        let mut adapted = grounded(&signals, &registry, &registry, Baseline::Wanted);
         let profile = adapted.profile.clone();
         prop_assert_eq!(profile.rules(), adapted.rules.clone());
         let lists = [&profile.instructions, &profile.constraints, &profile.examples];

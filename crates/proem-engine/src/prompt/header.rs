@@ -11,6 +11,7 @@ use super::picoschema::{self, Schemas};
 use super::yaml::{Data, Key, Node};
 use crate::error::error_at;
 use crate::input::InputTrust;
+use crate::profile::Baseline;
 use crate::section::{CacheClass, Keep, Ladder, Layer, Rung, SectionSpec, Trust};
 
 /// What Proem adds to a prompt file, under the key `proem`.
@@ -36,6 +37,8 @@ pub struct Strict {
     pub fallback: Option<Json>,
     /// The file beside it that holds its cases.
     pub cases: Option<String>,
+    /// Whether it shows the lines of a profile that hold for every task.
+    pub baseline: Baseline,
 }
 
 /// Decoded front matter.
@@ -127,8 +130,8 @@ fn hundredths(node: &Node) -> Option<u16> {
     (0_u16..=200).find(|whole| f64::from(*whole) == percent)
 }
 
-const STRICT_KEYS: [&str; 9] =
-    ["version", "changes", "purpose", "output_schema", "budget", "inputs", "sections", "fallback", "cases"];
+const STRICT_KEYS: [&str; 10] =
+    ["version", "changes", "purpose", "output_schema", "budget", "inputs", "sections", "fallback", "cases", "profile"];
 
 fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<Strict> {
     let entries = map(node, "proem", problems)?;
@@ -163,7 +166,20 @@ fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<S
         sections,
         fallback: node.get("fallback").map(Node::to_json),
         cases: text("cases", problems),
+        baseline: baseline(node.get("profile"), problems),
     })
+}
+
+/// Whether a file asks for a profile; one that doesn't say so doesn't.
+fn baseline(node: Option<&Node>, problems: &mut Problems) -> Baseline {
+    match node.map(|node| (node.to_json(), node.span)) {
+        None | Some((Json::Bool(false), _)) => Baseline::Unwanted,
+        Some((Json::Bool(true), _)) => Baseline::Wanted,
+        Some((other, span)) => {
+            error(problems, format!("proem.profile is `{other}`; expected true or false"), span);
+            Baseline::Unwanted
+        }
+    }
 }
 
 fn version(node: &Node, problems: &mut Problems) -> String {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proem_engine::ErrorKind;
 use proem_engine::ledger::{Cap, Priced};
-use proem_engine::profile::Profile;
+use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
 use proem_engine::run::{Answer, Effect, EffectId, Event, Question, Time};
 use proem_llm::caller::wall_clock;
@@ -96,8 +96,8 @@ pub struct Start<'s> {
     pub settings: &'s Json,
     /// The hash of the rules that it is held to.
     pub policy: &'s str,
-    /// The profile that its prompt shows.
-    pub profile: Option<&'s Profile>,
+    /// The profiles that its prompts show.
+    pub profiles: Option<Profiles>,
     /// The account of its only request; `None` where it has several, each with a prompt of its own.
     pub report: Option<&'s Report>,
     /// The tokens of the prompt that lists everything.
@@ -193,7 +193,7 @@ impl<'k> Recording<'k> {
             let mut held = self.held();
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
         };
-        let End { at, outcome, assembly, numbers, evaluation } = ended;
+        let End { at, outcome, assembly, numbers, evaluations } = ended;
         let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
         let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
         let assembly = assembly.map(|assembly| {
@@ -213,7 +213,7 @@ impl<'k> Recording<'k> {
             calls: rows::read(&outcome, &self.cleaner),
             assembly,
             numbers,
-            evaluation,
+            evaluations,
             not_replayable: self.cleaner.missing(),
         };
         let settles = finish.settles.clone();
@@ -331,8 +331,8 @@ pub struct End {
     pub assembly: Option<proem_engine::assembly::Assembly>,
     /// Sums and counts.
     pub numbers: Numbers,
-    /// How good it was.
-    pub evaluation: Option<Evaluation>,
+    /// How good the results of its prompts were.
+    pub evaluations: Vec<Evaluation>,
 }
 
 impl Journal for Recording<'_> {
@@ -471,7 +471,7 @@ pub fn assembled(
         calls: Vec::new(),
         assembly: Some(Box::new(made)),
         numbers,
-        evaluation: None,
+        evaluations: Vec::new(),
         not_replayable: Some(cleaner.missing().unwrap_or_else(|| ASSEMBLED_ONLY.to_owned())),
     })
 }

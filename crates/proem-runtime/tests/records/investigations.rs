@@ -56,13 +56,12 @@ impl Bench {
 
     fn terms(&self) -> Terms<'_> {
         Terms {
-            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1 },
-            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1 },
+            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
+            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
             model: &self.model,
             key: &self.key,
             screening: Screening { guard: &self.guard.0, policy: &self.guard.1 },
             counter: &OpenAi::O200k,
-            profile: None,
             limits: Limits::default(),
         }
     }
@@ -81,7 +80,7 @@ impl Bench {
             inputs: &given.inputs,
             settings: &Json::Null,
             policy: "rules",
-            profile: None,
+            profiles: None,
             report: None,
             monolithic_tokens: None,
             steps,
@@ -241,7 +240,7 @@ async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<
     if let Some(investigated) = &ended {
         let outcome = as_kept(investigated);
         let numbers = Numbers::default();
-        recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluation: None }).await;
+        recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
         assert_eq!(recording.trouble(), None);
     }
     store.close().await;

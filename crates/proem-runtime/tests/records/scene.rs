@@ -208,7 +208,7 @@ impl Scene {
             outcome: outcome.clone(),
             assembly: None,
             numbers: Numbers::default(),
-            evaluation: None,
+            evaluations: Vec::new(),
         };
         recording.finish(end).await;
         Ran { outcome, trouble: recording.trouble() }
@@ -288,7 +288,7 @@ impl Given {
             inputs: &self.inputs,
             settings: &self.settings,
             policy: "rules",
-            profile: None,
+            profiles: None,
             report: Some(&self.report),
             monolithic_tokens: Some(5_000),
             steps: begun.steps,

@@ -77,7 +77,7 @@ impl Given {
             files: BTreeMap::from([("prompts/assess/change.md".to_owned(), Content::new("the prompt"))]),
             inputs: Content::new(format!("inputs of {run}")),
             settings: json!({}),
-            profile: None,
+            profiles: None,
             replayable: Replayable::Yes,
         }
     }
@@ -220,11 +220,11 @@ impl Given {
             calls: vec![],
             assembly: None,
             numbers: Numbers::default(),
-            evaluation: Some(Evaluation {
+            evaluations: vec![Evaluation {
                 agent: "assess/change".to_owned(),
                 kind: "assessment".to_owned(),
                 issue: Issue { quality, completeness: Completeness::Complete, risks: BTreeSet::new() },
-            }),
+            }],
             not_replayable: None,
         }
     }
@@ -252,6 +252,7 @@ impl Given {
             at: Time(4_000),
             verdict: "good".to_owned(),
             note: "clear".to_owned(),
+            evaluation: None,
         }
     }
 

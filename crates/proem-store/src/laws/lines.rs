@@ -1,10 +1,12 @@
 //! Laws about the lines themselves.
 
-use proem_engine::profile::Quality;
+use std::collections::BTreeSet;
+
+use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
 use super::given::{Backend, Given, number};
-use crate::record::Used;
+use crate::record::{Evaluation, Finish, NewFeedback, Used};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
 /// Events are only added, one at least with everything that is written; usage is never changed.
@@ -132,6 +134,56 @@ pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
     assert_eq!(number(backend, "SELECT count(*) FROM runs").await, 2);
     let unknown = store.purge(purge(&[9])).await;
     assert!(matches!(&unknown, Ok(purged) if purged.runs == 0 && purged.contents == 0), "{unknown:?}");
+    store.close().await;
+}
+
+/// A run may have a result of each of its prompts, each written once; what a person says of one stands beside what
+/// code found, and the last word counts.
+///
+/// # Panics
+///
+/// If not.
+pub async fn each_prompt_has_its_own_results(backend: &impl Backend) {
+    let store = backend.open().await;
+    let of = |agent: &str, quality| Evaluation {
+        agent: agent.to_owned(),
+        kind: "assessment".to_owned(),
+        issue: Issue { quality, completeness: Completeness::Complete, risks: BTreeSet::new() },
+    };
+    let evaluations = vec![of("assess/change", Quality::Low), of("assess/sum", Quality::High)];
+    Given.booked(&store, Given.intent(1, 0, 10, &[])).await;
+    let finish = Finish { evaluations: evaluations.clone(), ..Given.finish(1, Quality::High) };
+    for _ in 0..2 {
+        let ended = store.finish(finish.clone()).await;
+        assert!(ended.is_ok(), "{ended:?}");
+    }
+    let results = async |agent: &str| {
+        let history = store.history(&Given.project(), agent, Time(0)).await;
+        assert!(history.is_ok(), "{history:?}");
+        let history = history.unwrap_or_default();
+        assert!(history.iter().all(|one| one.run.as_deref() == Some(&Given.id(1).0)), "{history:?}");
+        history.iter().map(|one| (one.at.0, one.issue.is_none())).collect::<Vec<_>>()
+    };
+    assert_eq!(results("assess/change").await, [(3_000, false)]);
+    assert_eq!(results("assess/sum").await, [(3_000, true)]);
+    let failures = async || number(backend, "SELECT count(*) FROM failures").await;
+    for (quality, at, known) in [(Quality::Low, 4_000, 2), (Quality::Low, 5_000, 2), (Quality::High, 6_000, 1)] {
+        let said = Some(of("assess/change", quality));
+        let written = store.feedback(NewFeedback { at: Time(at), evaluation: said, ..Given.feedback(1) }).await;
+        assert!(written.is_ok(), "{written:?}");
+        assert_eq!(results("assess/change").await, [(3_000, false), (at, quality == Quality::High)]);
+        assert_eq!(failures().await, known);
+    }
+    // Clearing takes what code found, and leaves what a person says.
+    let clearing = Clearing {
+        project: Given.project(),
+        agent: None,
+        way: ClearingWay::Clear,
+        actor: Given.actor(),
+        at: Time(7_000),
+    };
+    assert!(matches!(store.clear_failures(clearing).await, Ok(1)));
+    assert_eq!(results("assess/change").await, [(6_000, true)]);
     store.close().await;
 }
 

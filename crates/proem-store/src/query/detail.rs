@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
-use proem_engine::profile::Profile;
+use proem_engine::profile::Profiles;
 use proem_engine::run::{EffectId, Time};
 use serde_json::Value as Json;
 use sqlx::sqlite::SqliteRow;
@@ -31,8 +31,8 @@ pub struct RunDetail {
     pub inputs: String,
     /// What else it was started with.
     pub settings: Json,
-    /// The profile that its prompt showed.
-    pub profile: Option<Profile>,
+    /// The profiles that its prompts showed.
+    pub profiles: Option<Profiles>,
     /// Whether it can be replayed.
     pub replayable: Replayable,
     /// Its calls, in order; an assembly without a call is one without attempts and body.
@@ -205,7 +205,7 @@ pub(crate) async fn detail(reader: &mut SqliteConnection, id: &RunId, alive: Ali
         files: json(&line, "files")?,
         inputs: get(&line, "inputs")?,
         settings: json(&line, "settings")?,
-        profile: json(&line, "profile")?,
+        profiles: json(&line, "profile")?,
         replayable: match get::<String>(&line, "replayable")? {
             yes if yes == "yes" => Replayable::Yes,
             why => Replayable::No(why),

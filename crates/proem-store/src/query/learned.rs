@@ -2,6 +2,7 @@
 
 use proem_engine::profile::{Issue, Recorded};
 use proem_engine::run::Time;
+use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
@@ -17,8 +18,20 @@ pub struct FailureRow {
     pub run: RunId,
     /// What was recorded.
     pub recorded: Recorded,
+    /// Who found it.
+    pub found: Found,
     /// When it was cleared.
     pub cleared: Option<Time>,
+}
+
+/// Who found a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// Code, in an answer.
+    Answer,
+    /// A person, who said so.
+    Person,
 }
 
 impl Store {
@@ -50,7 +63,7 @@ pub(crate) async fn failures(
     agent: Option<&str>,
 ) -> Result<Vec<FailureRow>, Fault> {
     let rows = sqlx::query(
-        "SELECT run, at, agent, kind, issue, cleared FROM failures \
+        "SELECT run, at, agent, kind, issue, source, cleared FROM failures \
          WHERE project = ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY at DESC, seq DESC",
     )
     .bind(&project.0)
@@ -62,6 +75,7 @@ pub(crate) async fn failures(
         Ok(FailureRow {
             run: RunId(get(row, "run")?),
             recorded: recorded(row, issue)?,
+            found: word("source", get(row, "source")?)?,
             cleared: get::<Option<i64>>(row, "cleared")?.map(Time),
         })
     };
@@ -75,9 +89,10 @@ pub(crate) async fn history(
     since: Time,
 ) -> Result<Vec<Recorded>, Fault> {
     let rows = sqlx::query(
-        "SELECT o.at, o.agent, o.kind, o.quality, o.completeness, o.risks FROM outcomes o \
+        "SELECT o.run, o.at, o.agent, o.kind, o.quality, o.completeness, o.risks FROM outcomes o \
          WHERE o.project = ? AND o.agent = ? AND o.at >= ? \
-         AND NOT EXISTS (SELECT 1 FROM failures f WHERE f.run = o.run AND f.cleared IS NOT NULL) \
+         AND NOT EXISTS (SELECT 1 FROM failures f \
+         WHERE (f.run, f.agent, f.source) = (o.run, o.agent, o.source) AND f.cleared IS NOT NULL) \
          ORDER BY o.at, o.run",
     )
     .bind(&project.0)
@@ -97,5 +112,11 @@ pub(crate) async fn history(
 }
 
 fn recorded(row: &SqliteRow, issue: Issue) -> Result<Recorded, Fault> {
-    Ok(Recorded { at: Time(get(row, "at")?), kind: get(row, "kind")?, agent: get(row, "agent")?, issue })
+    Ok(Recorded {
+        run: get(row, "run")?,
+        at: Time(get(row, "at")?),
+        kind: get(row, "kind")?,
+        agent: get(row, "agent")?,
+        issue,
+    })
 }

@@ -13,7 +13,8 @@ use crate::record::{CallState, Project, RunId, RunOutcome};
 const SCHEMA: &str = concat!(
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
-    include_str!("../../migrations/0003.sql")
+    include_str!("../../migrations/0003.sql"),
+    include_str!("../../migrations/0004.sql")
 );
 
 /// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.
@@ -45,7 +46,8 @@ INSERT INTO corrections (attempt, project, actor, at, nanos, why) VALUES (3, '/p
 INSERT INTO spend VALUES ('/p', '2025-11-22', 'm', 'e', 'reviews', 'triage', 2, 260, 170, 1, 1),
     ('/p', '2025-11-01', 'm', '', 'reviews', 'triage', 1, 40, 7, 0, 0), ('/p', '2025-10-31', 'm', 'e', 'reviews', 'triage', 1, 1000, 7, 0, 0),
     ('/q', '2025-11-22', 'm', 'f', 'reviews', 'triage', 1, 5, 9, 0, 0);
-INSERT INTO outcomes SELECT id, project, actor, started, 'reviews/triage', 'reviews', iif(started = 3000, 'high', 'low'),
+INSERT INTO outcomes (run, source, project, actor, at, agent, kind, quality, completeness, risks)
+    SELECT id, 'answer', project, actor, started, 'reviews/triage', 'reviews', iif(started = 3000, 'high', 'low'),
     'complete', '[]' FROM runs WHERE started IN (3000, 4000, 5000);
 INSERT INTO failures (run, project, actor, at, agent, kind, issue, cleared)
     SELECT id, project, actor, started, 'reviews/triage', 'reviews', '{"quality":"low","completeness":"complete","risks":[]}',

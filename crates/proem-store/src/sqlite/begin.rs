@@ -106,7 +106,7 @@ fn new_run<'v>(script: &mut Script<'v>, new: &'v NewRun, epoch: &str, at: Time) 
     script.with(new.started).with(proem_text::json::compact(&json!(files))).with(&new.inputs.hash);
     script.with(proem_text::json::compact(&new.settings));
     script.with(
-        new.profile.as_ref().map_or_else(|| "null".to_owned(), |profile| proem_text::json::compact(&json!(profile))),
+        new.profiles.as_ref().map_or_else(|| "null".to_owned(), |profile| proem_text::json::compact(&json!(profile))),
     );
     script.with(replayable);
 }

@@ -8,26 +8,55 @@ use super::memory::Basis;
 use super::script::Script;
 use super::writer::Writing;
 use crate::error::Error;
-use crate::record::{Evaluation, Finish, RunId};
+use crate::record::{Actor, Evaluation, Finish, RunId};
 
-/// Adds how good the result of a run was, if its end is not written yet.
-fn evaluation<'v>(script: &mut Script<'v>, run: &'v RunId, at: Time, evaluation: &'v Evaluation) {
+/// Where an evaluation comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'s> {
+    /// Code read it off an answer.
+    Answer,
+    /// This person said it.
+    Person(&'s Actor),
+}
+
+impl Source<'_> {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Person(_) => "person",
+        }
+    }
+}
+
+/// Adds how good the result of a run's prompt was, if that is not written yet.
+pub(super) fn evaluation<'v>(
+    script: &mut Script<'v>,
+    (run, at, source): (&'v RunId, Time, Source<'_>),
+    evaluation: &'v Evaluation,
+) {
     let issue = &evaluation.issue;
     let (quality, completeness) = (json!(issue.quality), json!(issue.completeness));
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let actor = match source {
+        Source::Answer => None,
+        Source::Person(actor) => Some(actor.to_string()),
+    };
     if !issue.is_none() {
         script.add(
-            "INSERT INTO failures (run, project, actor, at, agent, kind, issue) SELECT id, project, actor, ?, ?, ?, ? \
-             FROM runs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM outcomes WHERE run = runs.id)",
+            "INSERT INTO failures (run, project, actor, at, agent, kind, issue, source) \
+             SELECT id, project, coalesce(?, actor), ?, ?, ?, ?, ? FROM runs WHERE id = ? \
+             AND NOT EXISTS (SELECT 1 FROM outcomes WHERE (run, agent, source) = (runs.id, ?, ?))",
         );
-        script.with(at).with(&evaluation.agent).with(&evaluation.kind);
-        script.with(proem_text::json::compact(&json!(issue))).with(&run.0);
+        script.with(actor.clone()).with(at).with(&evaluation.agent).with(&evaluation.kind);
+        script.with(proem_text::json::compact(&json!(issue))).with(source.as_str()).with(&run.0);
+        script.with(&evaluation.agent).with(source.as_str());
     }
     script.add(
-        "INSERT OR IGNORE INTO outcomes (run, project, actor, at, agent, kind, quality, completeness, risks) \
-         SELECT id, project, actor, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
+        "INSERT OR IGNORE INTO outcomes (run, source, project, actor, at, agent, kind, quality, completeness, risks) \
+         SELECT id, ?, project, coalesce(?, actor), ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
     );
-    script.with(at).with(&evaluation.agent).with(&evaluation.kind).with(word(&quality)).with(word(&completeness));
+    script.with(source.as_str()).with(actor).with(at).with(&evaluation.agent).with(&evaluation.kind);
+    script.with(word(&quality)).with(word(&completeness));
     script.with(proem_text::json::compact(&json!(issue.risks))).with(&run.0);
 }
 
@@ -70,8 +99,8 @@ impl Writing {
              WHERE run = ? AND state = 'pending'",
         );
         script.with(at).with(&run.0);
-        if let Some(found) = &finish.evaluation {
-            evaluation(&mut script, run, at, found);
+        for found in &finish.evaluations {
+            evaluation(&mut script, (run, at, Source::Answer), found);
         }
         script.add("DELETE FROM snapshots WHERE run = ?").with(&run.0);
         script.add(

@@ -21,10 +21,11 @@ use crate::failpoint;
 use crate::store::{Access, Opened, Opening, Origin, Store};
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 3] = [
+const FORMS: [&str; 4] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
+    include_str!("../../migrations/0004.sql"),
 ];
 
 /// Lets a store of an older form be read as one of the newest: what is not there is made of what is, by views
@@ -33,7 +34,16 @@ const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
     (SELECT version FROM main.runs WHERE id = c.run) AS version, \
     (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c;
-    CREATE TEMP VIEW spend AS SELECT s.*, '' AS endpoint FROM main.spend s";
+    CREATE TEMP VIEW spend AS SELECT s.*, '' AS endpoint FROM main.spend s;
+    CREATE TEMP VIEW outcomes AS SELECT run, agent, 'answer' AS source, project, actor, at, kind, quality, completeness, \
+    risks FROM main.outcomes o WHERE (quality, completeness, risks) = ('high', 'complete', '[]') \
+    OR 'answered' = (SELECT c.state FROM calls c WHERE c.run = o.run AND c.agent || '/' || c.prompt = o.agent \
+    ORDER BY c.effect DESC LIMIT 1) \
+    UNION SELECT o.run, c.agent || '/' || c.prompt, 'answer', o.project, o.actor, o.at, o.kind, o.quality, o.completeness, \
+    o.risks FROM main.outcomes o JOIN calls c ON c.run = o.run \
+    WHERE (o.quality, o.completeness, o.risks) = ('high', 'complete', '[]') AND c.state = 'answered';
+    CREATE TEMP VIEW failures AS SELECT f.*, 'answer' AS source FROM main.failures f \
+    WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.run = f.run AND o.agent = f.agent)";
 
 /// How long it is waited for another process's transaction.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,6 +4,7 @@ use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
 use super::begin::{event, no_run};
+use super::end::{Source, evaluation};
 use super::opening::{seal, update_tables};
 use super::script::{Script, number};
 use super::writer::Writing;
@@ -46,6 +47,13 @@ impl Writing {
         );
         script.with(feedback.actor.to_string()).with(at).with(&feedback.verdict).with(&feedback.note).with(&run.0);
         event(&mut script, run, at, "feedback", &json!({ "verdict": feedback.verdict }));
+        if let Some(said) = &feedback.evaluation {
+            for table in ["failures", "outcomes"] {
+                script.add(&format!("DELETE FROM {table} WHERE (run, agent, source) = (?, ?, 'person')"));
+                script.with(&run.0).with(&said.agent);
+            }
+            evaluation(&mut script, (run, at, Source::Person(&feedback.actor)), said);
+        }
         self.link.run(script).await.map(drop)
     }
 

@@ -143,7 +143,7 @@ fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State
         screening: terms.screening,
         input_tokens: Some(strict.input_budget.map_or(room, |budget| budget.min(room))),
         arrival: Arrival::Whole,
-        profile: terms.profile,
+        profile: asked.profile,
     };
     let prepared = prepare(&ask, &mut Counts::new(terms.counter)).map_err(|error| error.to_string())?;
     for noted in &prepared.noted {

@@ -26,6 +26,8 @@ pub struct Asked<'t> {
     pub prompt: &'t Prompt,
     /// What its answer must be.
     pub contract: &'t Contract,
+    /// What was learned about it and is wished for.
+    pub profile: Option<&'t Profile>,
 }
 
 /// What an investigation is held to; made anew from the same files when a run is resumed.
@@ -43,8 +45,6 @@ pub struct Terms<'t> {
     pub screening: Screening<'t>,
     /// Counts tokens.
     pub counter: &'t dyn TokenCounter,
-    /// What was learned and is wished for.
-    pub profile: Option<&'t Profile>,
     /// How often, how long and for how much.
     pub limits: Limits,
 }

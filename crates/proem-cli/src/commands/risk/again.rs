@@ -33,6 +33,7 @@ use crate::guarding::GuardFiles;
 use crate::places::Places;
 use crate::project::Project;
 use crate::records;
+use crate::records::learning::say_recorded;
 use crate::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
 
 /// Makes the requests of an investigation anew and compares them with its record; nothing is sent, and no
@@ -91,6 +92,7 @@ pub(in crate::commands) fn go_on(
     let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
     let (report, trouble) = calling(async |stop| {
         setting.record(places, project, Record::Needed).await?;
+        say_recorded(detail);
         let bar = asking(setting.asked()?);
         let kept = Kept { setting: &setting, assessing: &assessing, looked: &looked };
         let resuming = Resuming { kept, investigator: setting.asked()? };

@@ -126,6 +126,7 @@ async fn write(store: &Store, project: &Project, run: &str, args: &Feedback) -> 
         None => (Said::Caught, ""),
     };
     let feedback = NewFeedback {
+        evaluation: None,
         run: run.clone(),
         actor: records::actor(&proem_runtime::Environment::inherited()),
         at: when::now(),

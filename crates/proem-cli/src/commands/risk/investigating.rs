@@ -1,5 +1,6 @@
 //! Assessments investigated by a model, and reported.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -32,6 +33,8 @@ struct Reported {
     trouble: Option<String>,
     /// Why its last call was not made, if that is for a budget's sake.
     unbooked: Option<String>,
+    /// What is said of what its prompts had learned.
+    learned: Vec<String>,
 }
 
 impl Setting {
@@ -56,12 +59,16 @@ impl Setting {
         bar.finish_and_clear();
         unused(self.investigator.as_ref().ok().and_then(|investigator| investigator.replayer.as_deref()));
         let mut reports = Vec::with_capacity(all.len());
-        let (mut trouble, mut unbooked) = (None, None);
+        let (mut trouble, mut unbooked, mut learned) = (None, None, BTreeSet::new());
         for reported in all {
             let reported = reported?;
             reports.push(reported.report);
+            learned.extend(reported.learned);
             trouble = trouble.or(reported.trouble);
             unbooked = unbooked.or(reported.unbooked);
+        }
+        for one in learned {
+            ui::aside(&format!("{one}\n"));
         }
         if let Some(why) = unbooked {
             ui::note(&format!("{why}; the level is that of the rules"));
@@ -90,7 +97,8 @@ impl Setting {
                         self.investigate(investigator, (&look, subject, &looked.full), None, stop).await?;
                     let done = Done { investigated, made, earlier: Earlier::default(), began };
                     let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
-                    return Ok(Reported { report: kept.report(None, Some(&done))?, trouble: None, unbooked });
+                    let learned = self.said(&done.investigated);
+                    return Ok(Reported { report: kept.report(None, Some(&done))?, trouble: None, unbooked, learned });
                 };
                 let common = records.kept();
                 let start = kept.start(id.clone(), investigator, &subject)?;
@@ -99,17 +107,23 @@ impl Setting {
                     self.investigate(investigator, (&look, subject, &looked.full), Some(&recording), stop).await?;
                 let done = Done { investigated, made, earlier: Earlier::default(), began };
                 let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
+                let learned = self.said(&done.investigated);
                 let (report, trouble) = kept.ended(&recording, &done).await?;
-                Ok(Reported { report, trouble, unbooked })
+                Ok(Reported { report, trouble, unbooked, learned })
             }
             _ => {
                 let report = kept.report(id.as_ref(), None)?;
                 if let Some((records, id)) = self.records.as_ref().zip(id) {
                     recording::assessed(self, records, id, &kept, &report).await;
                 }
-                Ok(Reported { report, trouble: None, unbooked: None })
+                Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new() })
             }
         }
+    }
+
+    /// What is said of what the prompts of an investigation had learned.
+    fn said(&self, investigated: &Investigated) -> Vec<String> {
+        self.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
 
     /// Drives an investigation to its end.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use proem_agents::adapt::Lessons;
 use proem_agents::risk::feedback;
 use proem_agents::risk::investigation::{Investigated, Subject};
 use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
 use proem_engine::call::FailureKind;
-use proem_engine::profile;
+use proem_engine::profile::{self, Issue};
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
@@ -79,7 +80,7 @@ impl Beginning<'_> {
             inputs: &self.inputs,
             settings: &self.settings,
             policy: &self.policy,
-            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
+            profiles: setting.profiles(),
             report: None,
             monolithic_tokens: None,
             steps: self.steps,
@@ -146,6 +147,7 @@ impl<'k> Kept<'k> {
             chosen: Some(resolved.said.to_owned()),
             model: investigator.map(|investigator| investigator.asked.model.name.clone()),
             prompts: done.map_or_else(Vec::new, |_| self.setting.prompts()),
+            learned: done.map_or_else(Vec::new, |done| self.learned(done)),
             spent,
             history: self.history(),
             false_positives: self.setting.false_positives.clone(),
@@ -165,6 +167,11 @@ impl<'k> Kept<'k> {
         let report = self.report(Some(recording.id()), Some(done))?;
         recording.finish(end(self.setting, done)).await;
         Ok((report, recording.trouble()))
+    }
+
+    /// What prompts that were asked with had learned.
+    fn learned(&self, done: &Done) -> Vec<Lessons> {
+        self.setting.learned(&done.investigated).filter_map(|taught| taught.lessons.clone()).collect()
     }
 
     fn history(&self) -> HistoryRead {
@@ -242,7 +249,7 @@ fn end(setting: &Setting, done: &Done) -> End {
         ..Numbers::default()
     };
     let outcome = outcome(investigated);
-    End { at: when::now(), evaluation: evaluation(setting, done), outcome, assembly: None, numbers }
+    End { at: when::now(), evaluations: evaluations(setting, done), outcome, assembly: None, numbers }
 }
 
 /// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
@@ -252,16 +259,16 @@ pub(super) fn outcome(investigated: &Investigated) -> Outcome {
     investigated.outcome().unwrap_or_else(|| Outcome { ended: unasked(), attempts: Vec::new() })
 }
 
-/// What an investigation failed at first; the success of its synthesis if at nothing.
-fn evaluation(setting: &Setting, done: &Done) -> Option<Evaluation> {
-    let evaluated = done.investigated.exchanges.iter().filter_map(|exchange| {
-        let asked = exchange.prompt.as_str();
-        Some((asked.to_owned(), profile::of_outcome(&exchange.outcome)?))
-    });
-    let evaluated: Vec<_> = evaluated.collect();
-    let failed = evaluated.iter().find(|(_, issue)| !issue.is_none());
-    let (agent, issue) = failed.or(evaluated.last())?;
-    Some(Evaluation { agent: agent.clone(), kind: setting.synthesis.prompt.id.agent.clone(), issue: issue.clone() })
+/// How good the results of each prompt were: what its last answer says counts, since that came after the others.
+fn evaluations(setting: &Setting, done: &Done) -> Vec<Evaluation> {
+    let mut last: BTreeMap<&str, Issue> = BTreeMap::new();
+    for exchange in &done.investigated.exchanges {
+        if let Some(issue) = profile::of_outcome(&exchange.outcome) {
+            last.insert(&exchange.prompt, issue);
+        }
+    }
+    let kind = &setting.synthesis.prompt.id.agent;
+    last.into_iter().map(|(agent, issue)| Evaluation { agent: agent.to_owned(), kind: kind.clone(), issue }).collect()
 }
 
 /// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
@@ -301,7 +308,7 @@ async fn write(
         files: BTreeMap::new(),
         inputs: keep(proem_text::json::compact(&inputs)),
         settings: kept.settings(),
-        profile: None,
+        profiles: None,
         replayable: Replayable::No(ASSEMBLED_ONLY.to_owned()),
     };
     let finish = Finish {
@@ -317,7 +324,7 @@ async fn write(
         calls: Vec::new(),
         assembly: None,
         numbers: Numbers { degraded: true, ..Numbers::default() },
-        evaluation: None,
+        evaluations: Vec::new(),
         not_replayable: Some(ASSEMBLED_ONLY.to_owned()),
     };
     records.store().finish(finish).await?;

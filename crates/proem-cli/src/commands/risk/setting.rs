@@ -5,12 +5,12 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use proem_agents::risk::feedback::Meter;
-use proem_agents::risk::investigation::{Asked as AskedPrompt, Limits, Terms};
+use proem_agents::risk::investigation::{Asked as AskedPrompt, Investigated, Limits, Terms};
 use proem_agents::risk::report::{PromptUsed, Rate};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
-use proem_engine::profile::Adapted;
+use proem_engine::profile::Profiles;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Providers;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::guarding::Guarding;
 use crate::places::Places;
 use crate::project::Project;
-use crate::records::learning::{History, adapted};
+use crate::records::learning::{History, Taught, profiles, taught};
 use crate::records::writing::{Asking, Record, Writing};
 use crate::{records, when};
 
@@ -65,6 +65,7 @@ pub(super) struct Setting {
 pub(super) struct Shown {
     pub(super) prompt: Prompt,
     pub(super) contract: Contract,
+    pub(super) taught: Option<Taught>,
 }
 
 /// A model and everything that is needed to ask it.
@@ -77,7 +78,6 @@ pub(super) struct Investigator {
     pub(super) guarding: Guarding,
     pub(super) key: Key,
     counter: Box<dyn TokenCounter>,
-    pub(super) adapted: Option<Adapted>,
     /// What each investigation keeps of what it is made from.
     pub(super) files: BTreeMap<String, String>,
     pub(super) basis: Basis,
@@ -120,7 +120,6 @@ impl Setting {
     ) -> Result<Self, Failure> {
         let asked = Asked { model: remade.model, endpoint, arrival: Arrival::Whole };
         let caller = || Caller::new(Wire::Live(Client::new()), vec![asked.endpoint.clone()]);
-        let profile = detail.profile.clone();
         let investigator = Investigator {
             caller: (wanted == Wanted::Calls).then(caller),
             directory: directory(&asked),
@@ -128,20 +127,14 @@ impl Setting {
             guarding: Guarding::of(remade.guard, places, &[])?,
             key: installation_key(&places.key())?,
             counter: asked.model.counter(),
-            adapted: profile.map(|profile| Adapted {
-                profile,
-                signals: proem_engine::profile::Signals::default(),
-                rules: Vec::new(),
-                notes: Vec::new(),
-            }),
             role: detail.row.role.clone(),
             files: remade.files,
             basis: remade.kept.basis,
             asked,
         };
         Ok(Self {
-            decision: Shown::new(remade.decision)?,
-            synthesis: Shown::new(remade.synthesis)?,
+            decision: Shown::again(remade.decision, detail)?,
+            synthesis: Shown::again(remade.synthesis, detail)?,
             investigator: Ok(investigator),
             limits: remade.kept.limits,
             false_positives: BTreeMap::new(),
@@ -159,14 +152,15 @@ impl Setting {
         if args.asking.replay.is_none() {
             self.record(places, project, record).await?;
         }
-        let Ok(investigator) = &mut self.investigator else { return Ok(()) };
+        if self.investigator.is_err() {
+            return Ok(());
+        }
         let history = match &self.records {
             _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
             records => Writing::history(records.as_ref(), record, project),
         };
-        investigator.adapted =
-            adapted((places, project), &[&self.decision.prompt.id, &self.synthesis.prompt.id], &args.wishes, history)
-                .await?;
+        self.decision.taught = taught((places, project), &self.decision.prompt, &args.wishes, history).await?;
+        self.synthesis.taught = taught((places, project), &self.synthesis.prompt, &args.wishes, history).await?;
         Ok(())
     }
 
@@ -214,7 +208,6 @@ impl Setting {
             key: &investigator.key,
             screening: Screening { guard: &investigator.guarding.guard, policy: &investigator.guarding.policy },
             counter: investigator.counter.as_ref(),
-            profile: investigator.adapted.as_ref().map(|adapted| &adapted.profile),
             limits: self.limits,
         }
     }
@@ -226,6 +219,19 @@ impl Setting {
             PromptUsed { name: format!("{}/{}", id.agent, id.name), version: id.version.clone() }
         };
         vec![used(&self.decision), used(&self.synthesis)]
+    }
+
+    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    pub(super) fn profiles(&self) -> Option<Profiles> {
+        profiles([&self.decision, &self.synthesis].map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
+    }
+
+    /// What prompts that an investigation asked with had learned.
+    pub(super) fn learned(&self, investigated: &Investigated) -> impl Iterator<Item = &Taught> {
+        let is_asked = |name: &str| investigated.exchanges.iter().any(|exchange| exchange.prompt == name);
+        let all = [(DECISION, &self.decision), (SYNTHESIS, &self.synthesis)];
+        let asked = all.into_iter().filter(move |(name, _)| is_asked(name));
+        asked.filter_map(|(_, shown)| shown.taught.as_ref()).filter(|taught| taught.lessons.is_some())
     }
 }
 
@@ -241,11 +247,19 @@ impl Shown {
                 "the prompt `{agent}/{name}` of your book declares no output schema; an investigation needs one"
             ))
         })?;
-        Ok(Self { prompt, contract })
+        Ok(Self { prompt, contract, taught: None })
     }
 
-    const fn asked(&self) -> AskedPrompt<'_> {
-        AskedPrompt { prompt: &self.prompt, contract: &self.contract }
+    /// The prompt of a recorded run, with what it showed then.
+    fn again(prompt: Prompt, detail: &RunDetail) -> Result<Self, Failure> {
+        let name = format!("{}/{}", prompt.id.agent, prompt.id.name);
+        let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name)).cloned();
+        Ok(Self { taught: profile.map(Taught::again), ..Self::new(prompt)? })
+    }
+
+    fn asked(&self) -> AskedPrompt<'_> {
+        let profile = self.taught.as_ref().map(|taught| &taught.adapted.profile);
+        AskedPrompt { prompt: &self.prompt, contract: &self.contract, profile }
     }
 }
 
@@ -305,7 +319,6 @@ fn investigator(
         files,
         basis,
         counter: asked.model.counter(),
-        adapted: None,
         role,
         asked,
     }))

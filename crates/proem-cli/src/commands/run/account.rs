@@ -59,15 +59,19 @@ pub(super) async fn explain(setting: &Setting, ran: &Ran) {
     } else {
         ui::aside("this run is not recorded\n");
     }
-    if let Some(adapted) = &setting.adapted {
-        ui::aside(&profile(adapted));
+    if let Some(taught) = &setting.taught {
+        ui::aside(&profile(&taught.adapted));
     }
 }
 
 /// What the prompt shows of what was learned and is wished for, and why.
 pub(in crate::commands) fn profile(adapted: &Adapted) -> String {
     let rules: Vec<&str> = adapted.rules.iter().map(|rule| in_a_word(*rule)).collect();
-    let rules = if rules.is_empty() { "as recorded".to_owned() } else { rules.join(", ") };
+    let rules = match rules.as_slice() {
+        [] if adapted.profile.is_empty() => "nothing was learned, and nothing is wished for".to_owned(),
+        [] => "as recorded".to_owned(),
+        rules => rules.join(", "),
+    };
     let signals = signals(&adapted.signals);
     let signals = if signals.is_empty() { String::new() } else { format!("  ({})", signals.join("; ")) };
     let mut out = format!("{}  {rules}{signals}\n", styled(BOLD, "profile"));

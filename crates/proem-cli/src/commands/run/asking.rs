@@ -5,7 +5,7 @@ use std::time::Duration;
 use proem_agents::prompted::Prepared;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
-use proem_engine::profile;
+use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{Ended, Exchange, Outcome, What};
 use proem_guard::Verdict;
 use proem_llm::caller::{Caller, Sent};
@@ -115,7 +115,7 @@ impl Setting {
             inputs,
             settings: &self.made.settings,
             policy: self.policy(),
-            profile: self.adapted.as_ref().map(|adapted| &adapted.profile),
+            profiles: self.taught.as_ref().map(|taught| Profiles::Same(taught.adapted.profile.clone())),
             report: Some(&prepared.report),
             monolithic_tokens: None,
             steps: 0,
@@ -172,9 +172,9 @@ impl Setting {
             escalated: false,
             degraded: !matches!(outcome.ended, Ended::Answered { .. }),
         };
-        let evaluation = evaluation(&self.prompt.id, outcome);
+        let evaluations = evaluation(&self.prompt.id, outcome).into_iter().collect();
         let assembly = Some(prepared.request.assembly.clone());
-        recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluation }).await;
+        recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluations }).await;
         ran.trouble = recording.trouble();
     }
 

@@ -1,5 +1,6 @@
 //! What `--json` and a batch's lines say about a run.
 
+use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, Finish, Usage};
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Adapted, Profile, Rule, Signals};
@@ -14,6 +15,7 @@ use serde_json::Value as Json;
 
 use super::asking::Ran;
 use super::setting::Setting;
+use crate::records::learning::Taught;
 
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -75,10 +77,13 @@ pub(crate) struct Output {
     run: Option<String>,
     /// Whether it is recorded, to its end.
     recorded: bool,
-    /// What the prompt showed of what was learned and is wished for; absent in a batch, and where
-    /// nothing is adapted.
+    /// What the prompt showed of what was learned and is wished for; absent in a batch, and where it showed
+    /// nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileOut>,
+    /// What of that was learned, and from which results; absent in a batch, and where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learned: Option<Lessons>,
 }
 
 /// What a prompt showed of what was learned and is wished for.
@@ -200,6 +205,7 @@ pub(super) struct Line {
 impl Output {
     pub(super) fn new(setting: &Setting, ran: &Ran, line: Option<&Line>) -> Self {
         let id = &ran.prepared.request.assembly.prompt;
+        let taught = setting.taught.as_ref().filter(|_| line.is_none());
         let (outcome, value, label, because) = match &ran.outcome.ended {
             Ended::Answered { value } => (Word::Answered, Some(show::value(value)), Some(value.label().into()), None),
             Ended::FellBack { value, because } => {
@@ -230,7 +236,8 @@ impl Output {
             guard: ran.prepared.noted.iter().map(proem_agents::screen::Noted::in_words).collect(),
             run: ran.run.as_ref().map(ToString::to_string),
             recorded: ran.run.is_some() && ran.trouble.is_none(),
-            profile: setting.adapted.as_ref().filter(|_| line.is_none()).map(Into::into),
+            profile: taught.and_then(Taught::shown).map(Into::into),
+            learned: taught.and_then(|taught| taught.lessons.clone()),
         }
     }
 }
@@ -263,6 +270,7 @@ impl Output {
             run: None,
             recorded: false,
             profile: None,
+            learned: None,
         }
     }
 }

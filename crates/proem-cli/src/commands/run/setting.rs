@@ -10,7 +10,6 @@ use proem_agents::screen::Screening;
 use proem_engine::call::NanoDollars;
 use proem_engine::contract::Contract;
 use proem_engine::ledger::{Cap, Period, Scope, Unit};
-use proem_engine::profile::Adapted;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::run::{Limits, Owed, Terms};
@@ -36,7 +35,7 @@ use crate::guarding::Guarding;
 use crate::places::Places;
 use crate::project::Project;
 use crate::records;
-use crate::records::learning::{History, adapted};
+use crate::records::learning::{History, Taught, taught};
 use crate::records::writing::{Asking, Record, Writing};
 
 /// What all runs of one command share.
@@ -64,7 +63,7 @@ pub(in crate::commands) struct Setting {
     /// Where runs are recorded, if they are.
     pub(in crate::commands) records: Option<Writing>,
     /// What the prompt shows of what was learned and is wished for.
-    pub(in crate::commands) adapted: Option<Adapted>,
+    pub(in crate::commands) taught: Option<Taught>,
 }
 
 impl Setting {
@@ -127,7 +126,7 @@ impl Setting {
             most: args.max_cost,
             directory: directory(&asked),
             records: None,
-            adapted: None,
+            taught: None,
             key,
             given,
             limits,
@@ -153,7 +152,8 @@ impl Setting {
             Wanted::Calls => Some(Wire::Live(Client::new())),
             Wanted::NoCalls => None,
         };
-        let profile = detail.profile.clone();
+        let name = format!("{}/{}", remade.prompt.id.agent, remade.prompt.id.name);
+        let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name)).cloned();
         Ok(Self {
             contract: remade.prompt.contract()?,
             prompt: remade.prompt,
@@ -170,12 +170,7 @@ impl Setting {
             role: detail.row.role.clone(),
             made: remade.made,
             records: None,
-            adapted: profile.map(|profile| Adapted {
-                rules: profile.rules(),
-                profile,
-                signals: proem_engine::profile::Signals::default(),
-                notes: Vec::new(),
-            }),
+            taught: profile.map(Taught::again),
             asked,
             guarding,
         })
@@ -200,7 +195,10 @@ impl Setting {
             _ if args.record.is_some() || args.replay.is_some() => History::Fixed,
             records => Writing::history(records.as_ref(), record, project),
         };
-        self.adapted = adapted((places, project), &[&self.prompt.id], &args.wishes, history).await?;
+        self.taught = taught((places, project), &self.prompt, &args.wishes, history).await?;
+        if let Some(taught) = &self.taught {
+            taught.say();
+        }
         Ok(())
     }
 
@@ -238,7 +236,7 @@ impl Setting {
             screening: Screening { guard: &self.guarding.guard, policy: &self.guarding.policy },
             input_tokens: self.input_tokens,
             arrival: self.asked.arrival,
-            profile: self.adapted.as_ref().map(|adapted| &adapted.profile),
+            profile: self.taught.as_ref().map(|taught| &taught.adapted.profile),
         };
         let mut counts = Counts::new(self.counter.as_ref());
         Ok(prepare(&ask, &mut counts)?)

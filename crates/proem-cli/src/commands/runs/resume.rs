@@ -28,8 +28,8 @@ use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
 use crate::commands::run::single::{Said, print, waiting};
 use crate::guarding::GuardFiles;
-use crate::records::blocking;
 use crate::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
+use crate::records::{blocking, learning};
 use crate::{calling, records};
 
 pub(super) fn run(
@@ -74,6 +74,7 @@ fn prompt(
         let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
         let caps = records::caps(&project.config.budget);
         setting.record(places, project, Record::Needed, caps).await?;
+        learning::say_recorded(detail);
         let waiting = waiting(&setting);
         let going = Going { id: detail.row.id.clone(), way, line: detail.row.line, inputs: &inputs };
         let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), (&waiting, &stop)).await;

@@ -26,7 +26,7 @@ pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> 
     let files: BTreeMap<String, Content> = start.files.iter().map(file).collect();
     let inputs = cleaner.json_content(start.inputs);
     let settings = cleaner.inline(start.settings.clone());
-    let profile = start.profile.filter(|_| cleaner.keeping() == Keeping::Content).cloned();
+    let profiles = start.profiles.clone().filter(|_| cleaner.keeping() == Keeping::Content);
     NewRun {
         id: start.id.clone(),
         project: kept.project.clone(),
@@ -42,7 +42,7 @@ pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> 
         files,
         inputs,
         settings,
-        profile,
+        profiles,
         replayable: cleaner.missing().map_or(Replayable::Yes, Replayable::No),
     }
 }

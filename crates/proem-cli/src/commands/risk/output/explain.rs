@@ -287,6 +287,12 @@ fn spent(report: &Report, out: &mut String) {
     if !prompts.is_empty() {
         line(out, &format!("    prompts: {}", prompts.join(", ")));
     }
+    for lessons in &report.learned {
+        let (prompt, runs) = (safe(&lessons.prompt), lessons.results.iter().filter_map(|one| one.run.as_deref()));
+        let runs: Vec<&str> = runs.map(|run| run.get(..8).unwrap_or(run)).collect();
+        let (lines, runs) = (counted(lessons.lines as u64, "line"), safe(&runs.join(", ")));
+        line(out, &format!("    learned: {lines} of {prompt} from run {runs}; `proem adapt {prompt}` shows them"));
+    }
     let Some(spent) = &report.spent else { return };
     let cost = spent
         .cost_nano_dollars

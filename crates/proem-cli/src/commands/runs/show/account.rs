@@ -8,6 +8,7 @@ use anstyle::Style;
 use jiff::tz::TimeZone;
 use proem_engine::assembly::PromptId;
 use proem_engine::decode::RepairKind;
+use proem_engine::profile::{Profile, Profiles};
 use proem_engine::run::{Because, Broken};
 use proem_guard::show;
 use proem_store::query::{AttemptRow, CallRow, RunState};
@@ -342,12 +343,19 @@ impl Page<'_> {
     }
 
     fn learned(&mut self) {
-        let Some(profile) = &self.shown.run.profile else { return };
+        for (prompt, profile) in self.shown.run.profiles.iter().flat_map(Profiles::all) {
+            self.profile(prompt, profile);
+        }
+    }
+
+    /// What a prompt showed of what was learned and wished for; `prompt` is it where a run has several.
+    fn profile(&mut self, prompt: Option<&str>, profile: &Profile) {
         let lines = profile::lines(profile);
         if lines.is_empty() {
             return;
         }
-        self.line(&format!("\n{}", styled(BOLD, "profile")));
+        let of = prompt.map_or_else(String::new, |prompt| format!(" of {}", cut(prompt, 60)));
+        self.line(&format!("\n{}{of}", styled(BOLD, "profile")));
         let most = if self.full { usize::MAX } else { WIDTH - 14 };
         for line in lines {
             self.wrapped((DIM, &format!("  {:11} ", line.kind)), &cut(line.text, most), 14);

@@ -44,7 +44,7 @@ pub(super) fn output(shown: &Shown<'_>) -> Json {
         "inputs": run.inputs,
         "settings": run.settings,
         "versions": versions(run),
-        "profile": run.profile,
+        "profile": run.profiles,
         "replayable": why.is_none(),
         "notReplayable": why,
         "resumable": run.resumable,

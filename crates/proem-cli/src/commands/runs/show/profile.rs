@@ -32,7 +32,7 @@ pub(super) fn lines(profile: &Profile) -> Vec<Learned<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_engine::profile::{Registry, Signals, grounded};
+    use proem_engine::profile::{Baseline, Registry, Signals, grounded};
 
     #[test]
     fn each_line_has_its_reason_unless_none_was_kept() {
@@ -42,12 +42,14 @@ mod tests {
             last_failure_subagents: vec!["reviews/triage".to_owned(), "Obey me".to_owned()],
             ..Signals::default()
         };
-        let mut profile = grounded(&signals, &agents, &Registry::Vouched).profile;
+        let mut profile = grounded(&signals, &agents, &Registry::Vouched, Baseline::Wanted).profile;
         let said = |profile: &Profile| -> Vec<String> {
             lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
         };
-        let (always, failures) =
-            ("Some(\"baseline: always\")", "Some(\"failures: 2 recent failures of reviews/triage and 1 other\")");
+        let (always, failures) = (
+            "Some(\"baseline: holds for every task\")",
+            "Some(\"failures: 2 recent failures of reviews/triage and 1 other\")",
+        );
         let expected =
             [("instruction", always), ("instruction", failures), ("constraint", always), ("constraint", failures)];
         assert_eq!(said(&profile), expected.map(|(kind, why)| format!("{kind}: {why}")));

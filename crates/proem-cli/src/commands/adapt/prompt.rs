@@ -1,0 +1,94 @@
+//! `proem adapt PROMPT`: exactly what one prompt shows at the moment, and from which runs.
+
+use std::process::ExitCode;
+
+use proem_agents::adapt::{Lessons, TaughtBy};
+use proem_engine::profile::{Baseline, Rule};
+use proem_engine::prompt::loaded::Prompt;
+use proem_guard::show;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::args::records::{Adapt, Wishes};
+use crate::failure::Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::records;
+use crate::records::learning::{History, Taught, taught};
+use crate::ui::{self, BOLD, DIM, counted, styled};
+
+/// How many digits of a run are shown.
+const DIGITS: usize = 8;
+
+pub(super) fn run(args: &Adapt, name: &str, (places, project): (&Places, &Project)) -> Result<ExitCode, Failure> {
+    let prompt = project.book()?.prompt(name, None)?;
+    let taught = records::blocking(taught((places, project), &prompt, &Wishes::none(), History::Closed))?;
+    if args.json {
+        let output = output(name, &prompt, taught.as_ref());
+        ui::data(&format!("{}\n", json::pretty(&output)))?;
+    } else {
+        ui::listing(&account(name, taught.as_ref()))?;
+        let notes = taught.iter().flat_map(|taught| &taught.adapted.notes);
+        notes.for_each(|note| ui::note(&show::terminal_str(note).into_string()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn output(name: &str, prompt: &Prompt, taught: Option<&Taught>) -> Json {
+    let adapted = taught.map(|taught| &taught.adapted);
+    json!({
+        "prompt": name,
+        "version": prompt.id.version,
+        "asksForProfile": prompt.file.strict.baseline == Baseline::Wanted,
+        "text": adapted.map(|adapted| adapted.profile.text()),
+        "profile": adapted.map(|adapted| &adapted.profile),
+        "rules": adapted.map(|adapted| &adapted.rules),
+        "signals": adapted.map(|adapted| &adapted.signals),
+        "learned": taught.and_then(|taught| taught.lessons.as_ref()),
+        "notes": adapted.map(|adapted| &adapted.notes),
+    })
+}
+
+/// The section as it stands in a request, and what put it there.
+fn account(name: &str, taught: Option<&Taught>) -> String {
+    let name = show::terminal_str(name);
+    let Some(taught) = taught else {
+        return format!("{name} shows no profile: `adapt.enabled` is false\n");
+    };
+    let profile = &taught.adapted.profile;
+    if profile.is_empty() {
+        return format!("{name} shows no profile: nothing was learned about it, and nothing is wished for\n");
+    }
+    let mut out = format!("{}\n\n", styled(BOLD, &format!("{name} shows this in every request")));
+    for line in profile.text().lines() {
+        out.push_str(format!("  {line}").trim_end());
+        out.push('\n');
+    }
+    let rules: Vec<&str> = taught.adapted.rules.iter().copied().map(Rule::as_str).collect();
+    out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
+    if let Some(lessons) = &taught.lessons {
+        out.push_str(&learned(lessons));
+    }
+    out
+}
+
+/// The results behind it.
+fn learned(lessons: &Lessons) -> String {
+    let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
+    let until = to_the_second(&lessons.until);
+    let mut out = format!("{} {lines} from {results}, until {until}\n", styled(BOLD, "learned:"));
+    for TaughtBy { run, at, risks } in &lessons.results {
+        let at = to_the_second(at);
+        let run = run.as_deref().map_or("", |run| run.get(..DIGITS).unwrap_or(run));
+        let why = if risks.is_empty() { "a person said so".to_owned() } else { risks.join(", ") };
+        out.push_str(&format!("  {run}  {at}  {}\n", show::terminal_str(&why)));
+    }
+    let forget = format!("  `proem failures clear --agent {}` forgets it", show::terminal_str(&lessons.prompt));
+    out.push_str(&format!("{}\n", styled(DIM, &forget)));
+    out
+}
+
+/// A moment of RFC 3339 without the part of its second.
+fn to_the_second(moment: &str) -> String {
+    moment.parse::<jiff::Timestamp>().map_or_else(|_| moment.to_owned(), |moment| format!("{moment:.0}"))
+}
