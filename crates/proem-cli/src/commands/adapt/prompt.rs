@@ -25,7 +25,7 @@ pub(super) fn run(args: &Adapt, name: &str, (places, project): (&Places, &Projec
     let taught = records::blocking(taught((places, project), &prompt, &Wishes::none(), History::Closed))?;
     if args.json {
         let output = output(name, &prompt, taught.as_ref());
-        ui::data(&format!("{}\n", json::pretty(&output)))?;
+        ui::document(&json::pretty(&output))?;
     } else {
         ui::listing(&account(name, taught.as_ref()))?;
         let notes = taught.iter().flat_map(|taught| &taught.adapted.notes);
