@@ -3,12 +3,14 @@
 //! The caller vouches for inputs that the prompt declares trusted. Everything else is from outside:
 //! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
 
+use crate::screen::{Noted, Place, Screen, Screening};
 use proem_engine::assemble::{Options, assemble};
 use proem_engine::assembly::Appended;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{Answering, Arrival, Request};
 use proem_engine::contract::Contract;
 use proem_engine::input::{InputTrust, Inputs, Value};
+use proem_engine::ordered::Ordered;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Answers, Model};
@@ -17,9 +19,6 @@ use proem_engine::tokens::Counts;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
 use proem_text::{Label, Source, json};
-use serde_json::Value as Json;
-
-use crate::screen::{Noted, Place, Screen, Screening};
 
 /// What stands for a text that is kept out.
 const WITHHELD: &str = "(withheld)";
@@ -40,8 +39,8 @@ pub struct Ask<'a> {
     pub prompt: &'a Prompt,
     /// What its answer must be; `None` takes any text.
     pub contract: Option<&'a Contract>,
-    /// Its inputs: an object.
-    pub inputs: &'a Json,
+    /// Its inputs: an object, gone through in its order.
+    pub inputs: &'a Ordered,
     /// Who wrote them.
     pub given: Given,
     /// The model that is asked.
@@ -147,7 +146,7 @@ impl Place for At {
 }
 
 fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
-    let Json::Object(fields) = ask.inputs else {
+    let Some(fields) = ask.inputs.fields() else {
         let problem = "the input is not a JSON object; give one with the prompt's inputs by name";
         return Err(Error::new(ErrorKind::InvalidInput, problem));
     };
@@ -155,7 +154,7 @@ fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
     let mut order = 0;
     for (name, value) in fields.iter().filter(|(name, _)| !is_vouched(ask, name)) {
         visit(value, name, &mut |text, what| {
-            let place = At { order, input: name.clone() };
+            let place = At { order, input: name.to_owned() };
             order = order.saturating_add(1);
             screen.admit(place, what, text, None);
         });
@@ -163,13 +162,13 @@ fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
     screen.rejoin();
     let mut order = 0;
     let mut values = Inputs::new();
-    for (name, value) in fields {
+    for (name, value) in fields.iter() {
         let value = if is_vouched(ask, name) {
-            Value::from_json(value.clone(), None)
+            Value::from_ordered(value, None)
         } else {
             build(value, name, &mut order, &screen)
         };
-        values.insert(name.clone(), value);
+        values.insert(name.to_owned(), value);
     }
     let scanned = screen.scanned();
     Ok((values, screen.into_noted(), scanned))
@@ -182,29 +181,29 @@ fn is_vouched(ask: &Ask<'_>, name: &str) -> bool {
 }
 
 /// Every text of an input, in its order.
-fn visit(value: &Json, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
+fn visit(value: &Ordered, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
     match value {
-        Json::String(text) => seen(&outside(text, name), &format!("input `{name}`")),
-        Json::Array(items) => items.iter().for_each(|item| visit(item, name, seen)),
-        Json::Object(fields) => fields.values().for_each(|field| visit(field, name, seen)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        Ordered::Text(text) => seen(&outside(text, name), &format!("input `{name}`")),
+        Ordered::List(items) => items.iter().for_each(|item| visit(item, name, seen)),
+        Ordered::Map(fields) => fields.iter().for_each(|(_, field)| visit(field, name, seen)),
+        Ordered::Null | Ordered::Bool(_) | Ordered::Number(_) => {}
     }
 }
 
 /// The input with those of its texts that stay.
-fn build(value: &Json, name: &str, order: &mut usize, screen: &Screen<'_, At>) -> Value {
+fn build(value: &Ordered, name: &str, order: &mut usize, screen: &Screen<'_, At>) -> Value {
     match value {
-        Json::String(_) => {
+        Ordered::Text(_) => {
             let place = At { order: *order, input: name.to_owned() };
             *order = order.saturating_add(1);
             screen.value(&place, |text| text).unwrap_or_else(|| Value::Outside(outside(WITHHELD, name)))
         }
-        Json::Array(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
-        Json::Object(fields) => {
-            let fields = fields.iter().map(|(key, field)| (key.clone(), build(field, name, order, screen)));
+        Ordered::List(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
+        Ordered::Map(fields) => {
+            let fields = fields.iter().map(|(key, field)| (key, build(field, name, order, screen)));
             Value::Map(fields.collect())
         }
-        other => Value::from_json(other.clone(), None),
+        other => Value::from_ordered(other, None),
     }
 }
 

@@ -76,7 +76,7 @@ fn ask_with(profile: Option<&Profile>, inputs: &Json, given: Given, answers: Ans
     let ask = Ask {
         prompt: &prompt,
         contract: contract.as_ref(),
-        inputs,
+        inputs: &inputs.clone().into(),
         given,
         model: &model,
         key: &Key::new([7; 32]),

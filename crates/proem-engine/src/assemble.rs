@@ -13,10 +13,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use handlebars::Context;
 use proem_guard::{Contained, Key};
 use proem_text::{Label, span::Span};
-use serde_json::{Map, Value as Json};
 
 use self::choose::Chosen;
 use self::learned::Learned;
@@ -24,6 +22,7 @@ use crate::assembly::{Assembly, Placed};
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
 use crate::ladder::shrink;
+use crate::ordered::{Fields, Ordered};
 use crate::profile::Profile;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
@@ -117,7 +116,7 @@ struct Bench<'b, 'c> {
     counts: &'b mut Counts<'c>,
     options: &'b Options<'b>,
     slots: Slots,
-    context: Context,
+    values: Ordered,
     full: Vec<Rc<Rendered>>,
     learned: Option<Learned>,
 }
@@ -134,17 +133,16 @@ impl<'b, 'c> Bench<'b, 'c> {
         let defaults = prompt.file.header.input_default.as_ref();
         prompt.checker.check(inputs, defaults)?;
         let mut slots = Slots::new(inputs, defaults, &prompt.literals)?;
-        let mut values = defaults.and_then(Json::as_object).cloned().unwrap_or_default();
+        let mut values = defaults.and_then(Ordered::fields).cloned().unwrap_or_default();
         for (name, value) in inputs {
-            values.insert(name.clone(), slots.fill(name, value, trust_of(prompt, name)));
+            values.insert(name.as_str(), slots.fill(name, value, trust_of(prompt, name)));
         }
-        let mut json = Json::Object(values);
-        complete(&mut json, &prompt.checker.schema);
-        let context = Context::from(json);
+        let mut values = Ordered::from(values);
+        complete(&mut values, &prompt.checker.schema);
         let learned = Learned::of(prompt, options.profile, counts.counter())?;
-        let mut bench = Self { prompt, inputs, counts, options, slots, context, full: Vec::new(), learned };
+        let mut bench = Self { prompt, inputs, counts, options, slots, values, full: Vec::new(), learned };
         for section in &prompt.file.sections {
-            let text = bench.prompt.renderer.section(bench.full.len(), &bench.context)?;
+            let text = prompt.render(section, &bench.values)?;
             let rendered = bench.seal(section, text)?;
             bench.full.push(Rc::new(rendered));
         }
@@ -159,28 +157,27 @@ impl<'b, 'c> Bench<'b, 'c> {
     fn render(&mut self, index: usize, rungs: &[Rung]) -> Result<Rc<Rendered>, Error> {
         let Some(section) = self.section(index) else { return Ok(Rc::default()) };
         let mut notes = Vec::new();
-        let mut shrunk_inputs: BTreeMap<&str, Json> = BTreeMap::new();
+        let mut shrunk_inputs: BTreeMap<&str, Ordered> = BTreeMap::new();
         for (ladder, rung) in section.spec.ladders.iter().zip(rungs).filter(|(_, rung)| **rung != Rung::Full) {
             let Some(value) = self.inputs.get(&ladder.input) else { continue };
             let shrunk = shrink(&ladder.input, value, *rung);
             notes.extend(shrunk.note);
-            let mut json = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input));
+            let mut value = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input));
             let properties = self.prompt.checker.schema.get("properties");
             if let Some(schema) = properties.and_then(|properties| properties.get(&ladder.input)) {
-                complete(&mut json, schema);
+                complete(&mut value, schema);
             }
-            shrunk_inputs.insert(&ladder.input, json);
+            shrunk_inputs.insert(&ladder.input, value);
         }
         if shrunk_inputs.is_empty() {
             return Ok(self.full.get(index).cloned().unwrap_or_default());
         }
-        let all = self.context.data();
         let read = section.inputs.iter().filter_map(|name| {
-            let value = shrunk_inputs.remove(name.as_str()).or_else(|| all.get(name).cloned())?;
-            Some((name.clone(), value))
+            let value = shrunk_inputs.remove(name.as_str()).or_else(|| self.values.get(name).cloned())?;
+            Some((name.as_str(), value))
         });
-        let context = Context::from(Json::Object(read.collect::<Map<_, _>>()));
-        let mut text = self.prompt.renderer.section(index, &context)?;
+        let values = read.collect::<Fields<_>>().into();
+        let mut text = self.prompt.render(section, &values)?;
         for note in notes {
             text.push_str(&note);
             text.push('\n');

@@ -1,9 +1,10 @@
 //! What a prompt is given: values whose texts are ours or from outside.
 //!
-//! Invariant: text from outside never enters the template engine. [`Slots`] puts a mark in its
+//! Invariant: text from outside never enters a template's evaluation. [`Slots`] puts a mark in its
 //! place, and only [`proem_guard::contain()`] puts the text where the mark is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
@@ -13,6 +14,7 @@ use proem_text::{Label, Source};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
+use crate::ordered::{Fields, Ordered};
 use crate::schema::{self, compile, declared_names};
 
 /// Whether an input's text is ours or from outside.
@@ -41,25 +43,31 @@ pub enum Value {
     Flagged(Untrusted<String>),
     /// Several values.
     List(Vec<Self>),
-    /// Values by name.
-    Map(BTreeMap<String, Self>),
+    /// Values by name, in the order in which templates go through them.
+    Map(Fields<Self>),
 }
 
 impl Value {
     /// JSON as a value; with `label`, its texts are from outside.
     #[must_use]
     pub fn from_json(json: Json, label: Option<&Label>) -> Self {
-        match json {
-            Json::Null => Self::Null,
-            Json::Bool(value) => Self::Bool(value),
-            Json::Number(number) => Self::Number(number),
-            Json::String(text) => match label {
-                Some(label) => Self::Outside(Untrusted::new(text, label.clone())),
-                None => Self::Text(text),
+        Self::from_ordered(&json.into(), label)
+    }
+
+    /// JSON as a value, its objects in their order; with `label`, its texts are from outside.
+    #[must_use]
+    pub fn from_ordered(value: &Ordered, label: Option<&Label>) -> Self {
+        match value {
+            Ordered::Null => Self::Null,
+            Ordered::Bool(value) => Self::Bool(*value),
+            Ordered::Number(number) => Self::Number(number.clone()),
+            Ordered::Text(text) => match label {
+                Some(label) => Self::Outside(Untrusted::new(text.as_ref().to_owned(), label.clone())),
+                None => Self::Text(text.as_ref().to_owned()),
             },
-            Json::Array(items) => Self::List(items.into_iter().map(|item| Self::from_json(item, label)).collect()),
-            Json::Object(map) => {
-                Self::Map(map.into_iter().map(|(key, item)| (key, Self::from_json(item, label))).collect())
+            Ordered::List(items) => Self::List(items.iter().map(|item| Self::from_ordered(item, label)).collect()),
+            Ordered::Map(fields) => {
+                Self::Map(fields.iter().map(|(name, item)| (name, Self::from_ordered(item, label))).collect())
             }
         }
     }
@@ -79,7 +87,7 @@ impl Value {
             Self::Outside(text) | Self::Flagged(text) => proem_guard::show::json(text),
             Self::List(items) => Json::Array(items.iter().map(Self::exact).collect()),
             Self::Map(map) => {
-                Json::Object(map.iter().map(|(key, item)| (key.clone(), item.exact())).collect::<Map<_, _>>())
+                Json::Object(map.iter().map(|(key, item)| (key.to_owned(), item.exact())).collect::<Map<_, _>>())
             }
         }
     }
@@ -90,7 +98,7 @@ impl Value {
             Self::Text(text) => texts.push(text),
             Self::List(items) => items.iter().for_each(|item| item.collect(texts)),
             Self::Map(map) => {
-                for (key, item) in map {
+                for (key, item) in map.iter() {
                     texts.push(key);
                     item.collect(texts);
                 }
@@ -108,7 +116,7 @@ impl Value {
         match self {
             Self::Outside(_) | Self::Flagged(_) => true,
             Self::List(items) => items.iter().any(Self::has_outside),
-            Self::Map(map) => map.values().any(Self::has_outside),
+            Self::Map(map) => map.iter().any(|(_, item)| item.has_outside()),
             _ => false,
         }
     }
@@ -140,7 +148,7 @@ impl From<Untrusted<String>> for Value {
 
 impl<const N: usize> From<[(&str, Self); N]> for Value {
     fn from(entries: [(&str, Self); N]) -> Self {
-        Self::Map(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        Self::Map(entries.into_iter().collect())
     }
 }
 
@@ -171,14 +179,14 @@ impl Slots {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if the texts hold every character that could be one.
-    pub(crate) fn new(inputs: &Inputs, defaults: Option<&Json>, templates: &str) -> Result<Self, Error> {
+    pub(crate) fn new(inputs: &Inputs, defaults: Option<&Ordered>, templates: &str) -> Result<Self, Error> {
         let mut texts = vec![templates];
         for (name, value) in inputs {
             texts.push(name);
             value.collect(&mut texts);
         }
         if let Some(defaults) = defaults {
-            collect_json(defaults, &mut texts);
+            collect_ordered(defaults, &mut texts);
         }
         let Some(mark) = unused(&texts) else {
             let problem = "the inputs hold every character of planes 15 and 16; no mark is left for text from outside";
@@ -187,33 +195,35 @@ impl Slots {
         Ok(Self { mark, texts: Vec::new() })
     }
 
-    /// The JSON that a template sees: texts from outside replaced by marks.
-    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> Json {
+    /// The value that a template sees: texts from outside replaced by marks.
+    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> Ordered {
         match (value, trust) {
-            (Value::Null, _) => Json::Null,
-            (Value::Bool(value), _) => Json::Bool(*value),
-            (Value::Number(number), _) => Json::Number(number.clone()),
-            (Value::Text(text), InputTrust::Trusted) => Json::String(text.clone()),
+            (Value::Null, _) => Ordered::Null,
+            (Value::Bool(value), _) => Ordered::Bool(*value),
+            (Value::Number(number), _) => Ordered::Number(number.clone()),
+            (Value::Text(text), InputTrust::Trusted) => Ordered::from(text.as_str()),
             (Value::Text(text), InputTrust::Untrusted) => {
                 self.mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), Mode::Delimit)
             }
             (Value::Outside(text), _) => self.mark(text.clone(), Mode::Delimit),
             (Value::Flagged(text), _) => self.mark(text.clone(), Mode::Datamark),
-            (Value::List(items), _) => Json::Array(items.iter().map(|item| self.fill(name, item, trust)).collect()),
-            (Value::Map(map), _) => Json::Object(
-                map.iter().map(|(key, item)| (key.clone(), self.fill(name, item, trust))).collect::<Map<_, _>>(),
-            ),
+            (Value::List(items), _) => {
+                Ordered::List(Arc::new(items.iter().map(|item| self.fill(name, item, trust)).collect()))
+            }
+            (Value::Map(map), _) => {
+                map.iter().map(|(key, item)| (key, self.fill(name, item, trust))).collect::<Fields<_>>().into()
+            }
         }
     }
 
-    fn mark(&mut self, text: Untrusted<String>, mode: Mode) -> Json {
+    fn mark(&mut self, text: Untrusted<String>, mode: Mode) -> Ordered {
         // An empty text stays empty, so that conditions in templates see it as such.
         if text.is_empty() {
-            return Json::String(String::new());
+            return Ordered::from("");
         }
         let mark = format!("{0}{1}{0}", self.mark, self.texts.len());
         self.texts.push((text, mode));
-        Json::String(mark)
+        Ordered::from(mark)
     }
 
     /// Cuts rendered text at its marks.
@@ -242,14 +252,15 @@ pub(crate) fn unused(texts: &[&str]) -> Option<char> {
     candidates.find(|c| !used.contains(c))
 }
 
-pub(crate) fn collect_json<'j>(json: &'j Json, texts: &mut Vec<&'j str>) {
-    match json {
-        Json::String(text) => texts.push(text),
-        Json::Array(items) => items.iter().for_each(|item| collect_json(item, texts)),
-        Json::Object(map) => {
-            for (key, item) in map {
-                texts.push(key);
-                collect_json(item, texts);
+/// Every text and name in a value.
+pub(crate) fn collect_ordered<'v>(value: &'v Ordered, texts: &mut Vec<&'v str>) {
+    match value {
+        Ordered::Text(text) => texts.push(text),
+        Ordered::List(items) => items.iter().for_each(|item| collect_ordered(item, texts)),
+        Ordered::Map(fields) => {
+            for (name, item) in fields.iter() {
+                texts.push(name);
+                collect_ordered(item, texts);
             }
         }
         _ => {}
@@ -300,8 +311,11 @@ impl Checker {
     ///
     /// A message holds names that the schema declares and names of whole inputs, never a value
     /// and never a key that may be from outside.
-    pub(crate) fn check(&self, inputs: &Inputs, defaults: Option<&Json>) -> Result<(), Error> {
-        let mut all = defaults.and_then(Json::as_object).cloned().unwrap_or_default();
+    pub(crate) fn check(&self, inputs: &Inputs, defaults: Option<&Ordered>) -> Result<(), Error> {
+        let mut all = match defaults.map(Ordered::to_json) {
+            Some(Json::Object(all)) => all,
+            _ => Map::new(),
+        };
         all.extend(inputs.iter().map(|(name, value)| (name.clone(), value.exact())));
         let json = Json::Object(all);
         let mut problems = BTreeSet::new();
@@ -361,33 +375,35 @@ impl Checker {
 
 /// Gives every declared optional value that is missing an explicit nothing, so that rendering
 /// can tell a missing name from a missing value.
-pub(crate) fn complete(json: &mut Json, schema: &Json) {
-    match json {
-        Json::Object(map) => {
-            if let Some(Json::Object(properties)) = schema.get("properties") {
-                for (name, property) in properties {
-                    let value = map.entry(name.clone()).or_insert(Json::Null);
-                    let list = schema::kind(property) == schema::Kind::List;
-                    if value.is_null() && list {
-                        *value = Json::Array(Vec::new());
-                    }
-                    complete(value, property);
-                }
-            }
-            if let Some(additional @ Json::Object(_)) = schema.get("additionalProperties") {
-                let declared = schema.get("properties").and_then(Json::as_object);
-                for (name, value) in map.iter_mut() {
-                    if declared.is_none_or(|declared| !declared.contains_key(name)) {
-                        complete(value, additional);
-                    }
-                }
-            }
-        }
-        Json::Array(items) => {
+pub(crate) fn complete(value: &mut Ordered, schema: &Json) {
+    match value {
+        Ordered::Map(fields) => complete_fields(Arc::make_mut(fields), schema),
+        Ordered::List(items) => {
             if let Some(schema) = schema.get("items") {
-                items.iter_mut().for_each(|item| complete(item, schema));
+                Arc::make_mut(items).iter_mut().for_each(|item| complete(item, schema));
             }
         }
         _ => {}
+    }
+}
+
+fn complete_fields(fields: &mut Fields<Ordered>, schema: &Json) {
+    let declared = schema.get("properties").and_then(Json::as_object);
+    for (name, property) in declared.into_iter().flatten() {
+        if fields.get(name).is_none() {
+            fields.insert(name.as_str(), Ordered::Null);
+        }
+        let Some(value) = fields.get_mut(name) else { continue };
+        if *value == Ordered::Null && schema::kind(property) == schema::Kind::List {
+            *value = Ordered::List(Arc::default());
+        }
+        complete(value, property);
+    }
+    if let Some(additional @ Json::Object(_)) = schema.get("additionalProperties") {
+        for (name, value) in fields.iter_mut() {
+            if declared.is_none_or(|declared| !declared.contains_key(name)) {
+                complete(value, additional);
+            }
+        }
     }
 }

@@ -87,7 +87,7 @@ fn first_lines(value: &Value) -> Value {
         Value::Text(text) => Value::Text(first_line(text)),
         Value::Outside(text) | Value::Flagged(text) => value.with_outside(text.clone().map(|text| first_line(&text))),
         Value::List(items) => Value::List(items.iter().map(first_lines).collect()),
-        Value::Map(map) => Value::Map(map.iter().map(|(name, item)| (name.clone(), first_lines(item))).collect()),
+        Value::Map(map) => Value::Map(map.iter().map(|(name, item)| (name, first_lines(item))).collect()),
         other => other.clone(),
     }
 }

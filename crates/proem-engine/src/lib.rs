@@ -19,6 +19,7 @@ mod ladder;
 pub mod ledger;
 pub mod message;
 pub mod mode;
+pub mod ordered;
 pub mod profile;
 pub mod prompt;
 pub mod providers;

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proem_engine::message::{Message, Part};
+use proem_engine::ordered::{Fields, Ordered};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use saphyr::{LoadableYamlNode, Yaml};
 use serde_json::{Map, Value as Json, json};
@@ -46,6 +47,10 @@ fn object(json: Option<&Json>) -> Map<String, Json> {
     json.and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
+fn ordered(json: Option<&Json>) -> Fields<Ordered> {
+    object(json).into_iter().map(|(name, value)| (name, Ordered::from(value))).collect()
+}
+
 fn part(part: &Part) -> Json {
     match part {
         Part::Text(text) => json!({ "text": text }),
@@ -76,9 +81,10 @@ fn run(suite: &Json, case: &Json) -> Result<(), String> {
     let prompt = Dotprompt::parse("case", template, &partials, &schemas).map_err(|e| e.to_string())?;
     let data = case.get("data").or_else(|| suite.get("data")).cloned().unwrap_or_else(|| json!({}));
     let messages = data.get("messages").and_then(Json::as_array).cloned().unwrap_or_default();
-    let data = RenderData { input: object(data.get("input")), context: object(data.get("context")), messages };
+    let data = RenderData { input: ordered(data.get("input")), context: ordered(data.get("context")), messages };
     let defaults = case.get("options").and_then(|options| options.pointer("/input/default")).and_then(Json::as_object);
-    let rendered = prompt.render(&data, defaults).map_err(|e| e.to_string())?;
+    let given = defaults.map(|defaults| ordered(Some(&Json::Object(defaults.clone()))));
+    let rendered = prompt.render(&data, given.as_ref()).map_err(|e| e.to_string())?;
     let expect = case["expect"].as_object().unwrap();
     for (key, wanted) in expect {
         let found = match key.as_str() {

@@ -321,6 +321,80 @@ fn trust_in_untrusted_sections() {
 }
 
 #[test]
+fn sections_by_name() {
+    let document = facts(&[
+        "{{#tags}}{{.}} {{@index}} {{../title}}{{/tags}}",
+        "{{#tags}}{{title}}{{/tags}}",
+        "{{#tags}}{{.}}{{^}}none{{/tags}}",
+        "{{#tags as |tag at|}}{{tag}} {{at}}{{/tags}}",
+        "{{^tags}}none, {{title}}{{/tags}}",
+        "{{^tags}}none, {{.}}{{/tags}}",
+        "{{#owner}}{{name}} {{../title}}{{/owner}}",
+        "{{#owner}}{{nmae}}{{/owner}}",
+        "{{#owner as |who at|}}{{who.name}}{{/owner}}",
+        "{{#team}}{{name}} {{#members}}{{.}} {{../name}} {{../../title}}{{/members}}{{else}}nobody{{/team}}",
+        "{{#team}}{{lead}}{{/team}}",
+        "{{#team.members}}{{.}}{{/team.members}}",
+        "{{#subtitle}}{{.}}{{/subtitle}}{{^subtitle}}no subtitle{{/subtitle}}",
+        "{{#subtitle}}{{title}}{{/subtitle}}",
+        "{{^subtitle}}{{subtitle}}{{/subtitle}}",
+        "{{#env}}{{HOME}}{{/env}}",
+        "{{#titel}}x{{/titel}}",
+        "{{#notes}}x{{/notes}}",
+        "{{^words}}none{{/words}}",
+        "{{#words}}{{.}}{{/words}}",
+        "{{#tags}}{{#../words}}x{{/../words}}{{/tags}}",
+        "{{#tags}}{{../notes}}{{/tags}}",
+        "{{#tags}}{{#with ..}}{{notes}}{{/with}}{{/tags}}",
+        "{{#with owner}}{{#with .}}{{name}} {{../title}}{{/with}}{{/with}}",
+        "{{#with owner}}{{#with this}}{{../../title}}{{/with}}{{/with}}",
+        "{{#.}}{{title}}{{/.}}",
+        "{{#tags}}{{#@first}}x{{/@first}}{{/tags}}",
+        "{{..}}",
+        "{{#tags}}{{..}}{{/tags}}",
+        "{{#tags}}{{> whole ..}}{{/tags}}",
+        "{{\"title\"}} {{[title]}} {{\"ti tle\"}}",
+        "{{#if (len tags)}}{{~title~}}{{else~}} {{title}} {{~/if}}",
+        "{{#*inline \"a\"}}{{title}}{{/inline}}{{> a}}",
+    ]);
+    let evidence = evidence(&[
+        "{{#words}}{{.}}{{^}}{{notes}}{{/words}}",
+        "{{#files}}{{path}} {{#size}}{{.}} of {{../path}}{{/size}}{{/files}}",
+        "{{#files}}{{json .}}{{/files}}",
+        "{{#outer}}{{@key}}{{/outer}}",
+        "{{#remark}}{{.}}{{/remark}}",
+    ]);
+    insta::assert_snapshot!(format!("{document}{evidence}"));
+}
+
+#[test]
+fn sections_of_a_yes_or_no_are_conditions() {
+    let front = "---\ninput:\n  schema:\n    sure: boolean\n    perhaps?: boolean\n    note?: string\n    any: any\n  \
+                 \nproem:\n  version: 1.0.0\n  inputs:\n    sure: { trust: trusted }\n    perhaps: { trust: trusted }\n    \
+                 note: { trust: trusted }\n    any: { trust: trusted }\n  sections:\n    - { name: facts, trust: trusted }\n---\n\
+                 {{role \"user\"}}{{section \"facts\"}}\n";
+    let one = |line: &'static str| (line, problems(&format!("{front}{line}\n"), &[]));
+    insta::assert_snapshot!(document([
+        one("{{#sure}}{{#note}}{{.}}{{/note}} {{../note}}{{/sure}}"),
+        one("{{#sure}}{{#if note}}{{note}}{{/if}}{{else}}no{{/sure}}"),
+        one("{{#perhaps}}yes {{perhaps}}{{/perhaps}}{{^perhaps}}no{{/perhaps}}"),
+        one("{{#any}}x{{/any}}"),
+    ]));
+}
+
+#[test]
+fn tags_of_another_language() {
+    let partials: [(&str, &str); 1] = [("jinja", "a\n  {%- set b = 1 -%}")];
+    let one = |line: &'static str| (line, problems(&file(line, "-"), &[]));
+    insta::assert_snapshot!(document([
+        one("{% if title %}x{% endif %}"),
+        one("For {{title}}: {% for tag in {{title}} %}"),
+        ("{{> jinja}}", problems(&file("{{> jinja}}", "-"), &partials)),
+        one("{{{{raw}}}}{% if title %}{{{{/raw}}}} 100 %} \\newcommand{%"),
+    ]));
+}
+
+#[test]
 fn helpers() {
     let document = facts(&[
         "{{shout title}}",
@@ -447,7 +521,6 @@ fn limits() {
             problems(&file(&format!("{}{}", "{{#if title}}".repeat(48), "{{/if}}".repeat(48)), "-"), &[]),
         ),
         ("unclosed comments", problems(&file(&"{{!--a}}".repeat(10_000), "-"), &[])),
-        ("bracketed partials", problems(&file(&"{{>[a]}}".repeat(10_000), "-"), &[])),
         ("many tags", problems(&file(&"{{title}}".repeat(25_000), "-"), &[])),
         ("many unclosed tags", problems(&file(&"{{a ".repeat(10_000), "-"), &[])),
     ];

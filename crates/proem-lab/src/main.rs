@@ -5,6 +5,7 @@
 
 mod credentials;
 mod guard;
+mod handlebars;
 mod npy;
 mod pack;
 mod risk;
@@ -52,6 +53,8 @@ enum Eval {
     Credentials(credentials::EvalCredentials),
     /// The guard against prompt injections.
     Guard(guard::eval::EvalGuard),
+    /// Templates beside handlebars.js.
+    Handlebars(handlebars::eval::EvalHandlebars),
     /// The score of a change's risk.
     Risk(risk::eval::EvalRisk),
     /// The selection of tools.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Train(Train::Select(args)) => selection::train::run(&args),
         Command::Eval(Eval::Credentials(args)) => credentials::run(&args),
         Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
+        Command::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
         Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };

@@ -140,7 +140,7 @@ pub struct NewRun {
     /// Everything that is needed to make its request anew: the files of the prompt's closure,
     /// `providers.toml`, the guard's verdicts, by name.
     pub files: BTreeMap<String, Content>,
-    /// Its inputs, as canonical JSON.
+    /// Its inputs as JSON, their objects in the order in which they were written.
     pub inputs: Content,
     /// Everything else that it was started with.
     pub settings: Json,

@@ -275,7 +275,7 @@ async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &W
         endpoint: "",
         line: None,
         files: &of_assembly(&project.book()?, written.prompt, &written.guard.files),
-        inputs: &json!({ "task": args.task }),
+        inputs: &json!({ "task": args.task }).into(),
         settings: &json!({
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,

@@ -14,10 +14,10 @@ pub(crate) mod output;
 pub(super) mod setting;
 pub(super) mod single;
 
+use proem_engine::ordered::Ordered;
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use self::setting::Setting;
@@ -53,7 +53,7 @@ enum Work<'w> {
     /// Each line of a file.
     Batch(&'w Path),
     /// These inputs.
-    Single(Json),
+    Single(Ordered),
 }
 
 /// A runtime for calls, and a token that the first ^C cancels; the second one ends the process.

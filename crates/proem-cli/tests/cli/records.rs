@@ -544,6 +544,48 @@ fn a_replay_is_equal_or_names_the_first_difference() {
     assert_eq!(run.code(), 2, "{}", run.stderr());
 }
 
+/// A prompt that goes through an object.
+const ORDERED: &str = "---
+model: small
+input:
+  schema:
+    marks(object):
+      (*): number
+proem:
+  version: 1.0.0
+  inputs:
+    marks: { trust: trusted }
+  sections:
+    - { name: role, trust: constitution }
+    - { name: marks, trust: trusted, cache: never }
+---
+{{role \"system\"}}{{section \"role\"}}
+You say which mark is the best.
+{{role \"user\"}}{{section \"marks\"}}
+{{#each marks}}{{@key}}={{.}} {{/each}}{{json marks}}
+";
+
+#[test]
+fn inputs_are_shown_recorded_and_replayed_in_the_order_in_which_they_were_written() {
+    let server = start(vec![Reply::text("zeta"), Reply::text("zeta")]);
+    let fixture = fixture(&server, "");
+    fixture.configure("book/reviews/ordered/1.0.0.prompt", ORDERED);
+    fixture.write("marks.json", r#"{ "marks": { "zeta": 1.0, "alpha": 2.50 } }"#);
+    fixture.write("batch.jsonl", "{ \"marks\": { \"zeta\": 1.0, \"alpha\": 2.50 } }\n");
+    fixture.proem(&["run", "reviews/ordered", "--input", "marks.json"]).answer();
+    fixture.proem(&["run", "reviews/ordered", "--batch", "batch.jsonl"]);
+    for request in server.requests() {
+        let body = String::from_utf8(request.body).unwrap();
+        assert!(body.contains(r#"zeta=1 alpha=2.5 {\"zeta\":1,\"alpha\":2.5}"#), "{body}");
+    }
+    assert_eq!(server.requests().len(), 2);
+    let recorded = sql(&fixture, "SELECT CAST(bytes AS TEXT) FROM contents JOIN runs ON inputs = hash");
+    assert_eq!(recorded, [r#"{"marks":{"zeta":1.0,"alpha":2.5}}"#; 2]);
+    for run in ["last", "last~1"] {
+        assert_eq!(fixture.proem(&["runs", "replay", run, "--json"]).json()["equal"], json!(true));
+    }
+}
+
 /// The bodies that were sent, without what stands before the profile.
 fn bodies(server: &Server) -> Vec<String> {
     server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap()).collect()

@@ -182,8 +182,9 @@ fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
 
 /// Every text of a schema, keys included, one on each line.
 fn strings(schema: &Json) -> String {
+    let schema = crate::ordered::Ordered::from(schema.clone());
     let mut texts = Vec::new();
-    crate::input::collect_json(schema, &mut texts);
+    crate::input::collect_ordered(&schema, &mut texts);
     texts.join("\n")
 }
 

@@ -4,20 +4,22 @@
 //! cycle, an object printed bare, or an untrusted input in a section of higher trust. What can't
 //! be decided from the schema is an error, not a guess.
 
+mod paths;
+
 use core::cmp::Ordering;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use handlebars::template::{BlockParam, HelperTemplate, Parameter, TemplateElement};
-use handlebars::{Path, Template};
 use serde_json::Value as Json;
 
 use super::expansion::MAX_DEPTH;
-use super::shape::{Keys, Presence, Shape, Typed};
-use super::walk;
+use super::shape::{Boolean, Keys, Presence, Shape, Typed, boolean};
+use super::template::evaluate::COMPUTED_NAME;
+use super::template::{At, Block, Call, Element, Expression, Node, Partial, PartialName, Path, Template};
 use crate::input::InputTrust;
+use crate::ordered::Ordered;
 use crate::schema::{Kind, kind};
-use crate::section::{SectionSpec, Trust};
+use crate::section::SectionSpec;
 
 /// The helpers that a strict template may use inside a section.
 pub(crate) const HELPERS: [&str; 17] = [
@@ -40,6 +42,9 @@ pub(crate) const HELPERS: [&str; 17] = [
     "with",
 ];
 
+/// The helpers that can stand in parentheses.
+const FUNCTIONS: [&str; 10] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne", "not", "or"];
+
 /// Markers that shape the request; they stand between sections, never inside them.
 pub(crate) const MARKERS: [&str; 4] = ["history", "media", "role", "section"];
 
@@ -53,8 +58,7 @@ const MAX_ELEMENTS: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) partial: Option<String>,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
+    pub(crate) at: At,
     pub(crate) message: String,
 }
 
@@ -82,7 +86,7 @@ impl Analysis<'_> {
             partials: Vec::new(),
             frame_ids: 0,
             depth: 0,
-            at: (1, 1),
+            at: At::START,
             faults: Vec::new(),
             used: BTreeSet::new(),
         };
@@ -96,13 +100,20 @@ impl Analysis<'_> {
     }
 }
 
+/// One level of `..`.
 #[derive(Debug, Clone)]
 struct Frame<'s> {
     this: Shape<'s>,
-    names: BTreeMap<String, Shape<'s>>,
+    /// What the block calls its values.
+    parameters: BTreeMap<String, Shape<'s>>,
+    /// A partial's arguments, which are part of its `this`.
+    arguments: BTreeMap<String, Shape<'s>>,
+    /// What `@key` means, in a loop.
     keys: Option<(Keys, InputTrust)>,
     /// A partial's own scope; what lies outside is out of reach.
     closed: bool,
+    /// Whether it is on the level of the frame around it.
+    stays: bool,
     /// Identifies what `this` is in narrowed paths.
     id: usize,
     /// Identifies the frame's own names in narrowed paths.
@@ -111,7 +122,16 @@ struct Frame<'s> {
 
 impl<'s> Frame<'s> {
     const fn of(this: Shape<'s>) -> Self {
-        Self { this, names: BTreeMap::new(), keys: None, closed: false, id: 0, own: 0 }
+        Self {
+            this,
+            parameters: BTreeMap::new(),
+            arguments: BTreeMap::new(),
+            keys: None,
+            closed: false,
+            stays: false,
+            id: 0,
+            own: 0,
+        }
     }
 }
 
@@ -124,15 +144,15 @@ struct Walk<'s> {
     partials: Vec<String>,
     frame_ids: usize,
     depth: usize,
-    at: (usize, usize),
+    at: At,
     faults: Vec<Fault>,
     used: BTreeSet<String>,
 }
 
 impl<'s> Walk<'s> {
     fn fault(&mut self, message: impl Into<String>) {
-        let (line, column) = self.at;
-        self.faults.push(Fault { partial: self.partials.last().cloned(), line, column, message: message.into() });
+        let at = self.at;
+        self.faults.push(Fault { partial: self.partials.last().cloned(), at, message: message.into() });
     }
 
     fn template(&mut self, template: &'s Template) {
@@ -145,14 +165,12 @@ impl<'s> Walk<'s> {
     }
 
     fn elements(&mut self, template: &'s Template) {
-        for (index, element) in template.elements.iter().enumerate() {
-            if let Some(mapping) = template.mapping.get(index) {
-                self.at = (mapping.0, mapping.1);
-            }
+        for node in &template.nodes {
+            self.at = node.at;
             let elements = self.analysis.elements.get().saturating_add(1);
             self.analysis.elements.set(elements);
             match elements.cmp(&MAX_ELEMENTS.saturating_add(1)) {
-                Ordering::Less => self.element(element),
+                Ordering::Less => self.node(node),
                 Ordering::Equal => self.fault(format!(
                     "the templates have more than {MAX_ELEMENTS} elements, partials counted each time they stand"
                 )),
@@ -161,41 +179,44 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn element(&mut self, element: &'s TemplateElement) {
-        match element {
-            TemplateElement::RawString(_) | TemplateElement::Comment(_) => {}
-            TemplateElement::Expression(helper) | TemplateElement::HtmlExpression(helper) => self.expression(helper),
-            TemplateElement::HelperBlock(helper) => self.block(helper),
-            TemplateElement::PartialExpression(partial) => {
-                self.partial(&partial.name, &partial.params, walk::sorted(&partial.hash));
+    fn node(&mut self, node: &'s Node) {
+        match &node.element {
+            Element::Text(_) | Element::Comment(_) => {}
+            Element::Print(call, _) => self.expression(call),
+            Element::Block(block) => self.block(block),
+            Element::Partial(partial) if partial.body.is_some() => {
+                self.fault("partial blocks are not supported; use a plain partial");
             }
-            TemplateElement::PartialBlock(_) => self.fault("partial blocks are not supported; use a plain partial"),
-            TemplateElement::DecoratorExpression(_) | TemplateElement::DecoratorBlock(_) => {
+            Element::Partial(partial) => self.partial(partial),
+            Element::Inline(_) | Element::Decorator(_) => {
                 self.fault("decorators and inline partials are not supported; put the partial in a file");
             }
-            _ => self.fault("this kind of expression is not supported"),
         }
     }
 
-    fn expression(&mut self, helper: &'s HelperTemplate) {
-        let Some(name) = helper.name.as_name() else {
-            return self.fault("a computed name is not supported; write the path or helper out");
-        };
-        let plain = helper.params.is_empty() && helper.hash.is_empty();
-        if MARKERS.contains(&name) {
+    /// A tag's name, if it can be a helper's: names of blocks' values and of inputs come first.
+    fn helper_name<'c>(&self, call: &'c Call) -> Option<&'c str> {
+        call.path.simple().filter(|name| self.parameter_named(name).is_none())
+    }
+
+    fn expression(&mut self, call: &'s Call) {
+        let name = self.helper_name(call);
+        if let Some(name) = name.filter(|name| MARKERS.contains(name)) {
             return self
                 .fault(format!("`{name}` shapes the request and can't stand inside a section, block or partial"));
         }
-        if plain && !HELPERS.contains(&name) && name != RAW {
-            return self.print(&helper.name);
-        }
-        match name {
-            "json" => self.json(helper),
-            "len" | "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "and" | "or" | "not" => {
-                self.function(name, &helper.params);
+        let helper = name.filter(|name| HELPERS.contains(name) || *name == RAW);
+        match helper {
+            None if call.is_bare() => self.print(&call.path),
+            None => self.unknown_helper(&call.path.written),
+            Some("json") => self.json(call),
+            Some(name @ ("len" | "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "and" | "or" | "not")) => {
+                self.function(name, &call.arguments);
             }
-            _ if HELPERS.contains(&name) => self.fault(format!("`{name}` is a block; write {{{{#{name} …}}}}")),
-            _ => self.unknown_helper(name),
+            Some(name) if HELPERS.contains(&name) => {
+                self.fault(format!("`{name}` is a block; write {{{{#{name} …}}}}"));
+            }
+            Some(name) => self.unknown_helper(name),
         }
     }
 
@@ -203,9 +224,9 @@ impl<'s> Walk<'s> {
         self.fault(format!("unknown helper `{name}`; known are {}", HELPERS.join(", ")));
     }
 
-    fn print(&mut self, parameter: &'s Parameter) {
-        let Some((shape, _)) = self.parameter(parameter) else { return };
-        let name = parameter.as_name().unwrap_or("this").to_owned();
+    fn print(&mut self, path: &'s Path) {
+        let Some((shape, _)) = self.path(path) else { return };
+        let name = path.written.as_str();
         match shape {
             Shape::Inputs => self.fault(format!("`{name}` is all inputs together; print one of them")),
             Shape::Computed => {}
@@ -222,14 +243,14 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn json(&mut self, helper: &'s HelperTemplate) {
-        let [argument] = helper.params.as_slice() else { return self.fault("json takes one value") };
-        for (key, value) in walk::sorted(&helper.hash) {
-            if key != "indent" || !matches!(value, Parameter::Literal(Json::Number(_))) {
+    fn json(&mut self, call: &'s Call) {
+        let [argument] = call.arguments.as_slice() else { return self.fault("json takes one value") };
+        for (name, value) in &call.named {
+            if name != "indent" || !matches!(value, Expression::Literal(Some(Ordered::Number(_)))) {
                 self.fault("json has one option, indent=N");
             }
         }
-        match self.parameter(argument) {
+        match self.value(argument) {
             Some((Shape::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
                 "json can't print an untrusted value: its text is put in only when the section is contained; print its fields",
             ),
@@ -239,12 +260,12 @@ impl<'s> Walk<'s> {
     }
 
     /// Checks a function's arguments; what it computes is ours.
-    fn function(&mut self, name: &str, parameters: &'s [Parameter]) {
-        if parameters.is_empty() {
+    fn function(&mut self, name: &str, arguments: &'s [Expression]) {
+        if arguments.is_empty() {
             self.fault(format!("`{name}` needs an argument"));
         }
-        for parameter in parameters {
-            let typed = match self.parameter(parameter) {
+        for argument in arguments {
+            let typed = match self.value(argument) {
                 Some((Shape::Value(typed), _)) => typed,
                 Some((Shape::Inputs, _)) => {
                     self.fault(format!("`{name}` can't take all inputs together"));
@@ -263,49 +284,94 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn block(&mut self, helper: &'s HelperTemplate) {
-        let Some(name) = helper.name.as_name().map(str::to_owned) else {
-            return self.fault("a computed block name is not supported");
-        };
-        match name.as_str() {
-            "if" | "unless" => self.condition(helper, name == "if"),
-            "each" | "with" => self.scope(helper, &name),
-            "ifEquals" | "unlessEquals" => {
-                if helper.params.len() != 2 {
+    fn block(&mut self, block: &'s Block) {
+        let name = self.helper_name(&block.call);
+        let helper = name.filter(|name| HELPERS.contains(name) || MARKERS.contains(name) || *name == RAW);
+        match helper {
+            None if block.call.is_bare() => self.section(block),
+            None => self.unknown_helper(&block.call.path.written),
+            Some(name @ ("if" | "unless")) => self.condition(block, name == "if"),
+            Some(name @ ("each" | "with")) => {
+                let [argument] = block.call.arguments.as_slice() else {
+                    return self.fault(format!("#{name} takes one value"));
+                };
+                let found = self.value(argument);
+                self.scope(block, name, found.map(|(shape, _)| shape), argument.is_here());
+            }
+            Some(name @ ("ifEquals" | "unlessEquals")) => {
+                if block.call.arguments.len() != 2 {
                     self.fault(format!("`{name}` takes two values"));
                 }
-                self.function(&name, &helper.params);
-                self.branches(helper);
+                self.function(name, &block.call.arguments);
+                self.branches(block);
             }
-            "raw" => self.branches(helper),
-            _ => self.unknown_helper(&name),
+            Some(RAW) => self.branches(block),
+            Some(name) => self.unknown_helper(name),
         }
     }
 
-    fn branches(&mut self, helper: &'s HelperTemplate) {
-        for template in [&helper.template, &helper.inverse].into_iter().flatten() {
+    fn branches(&mut self, block: &'s Block) {
+        for template in [&block.body, &block.inverse].into_iter().flatten() {
             self.template(template);
         }
     }
 
-    fn condition(&mut self, helper: &'s HelperTemplate, positive: bool) {
-        let [argument] = helper.params.as_slice() else { return self.fault("a condition takes one value") };
-        let key = self.parameter(argument).map(|(_, key)| key).unwrap_or_default();
-        let branches = if positive { [&helper.template, &helper.inverse] } else { [&helper.inverse, &helper.template] };
+    fn condition(&mut self, block: &'s Block, positive: bool) {
+        let [argument] = block.call.arguments.as_slice() else { return self.fault("a condition takes one value") };
+        let key = self.value(argument).map(|(_, key)| key).unwrap_or_default();
+        let branches = if positive { [&block.body, &block.inverse] } else { [&block.inverse, &block.body] };
+        self.when_present(branches, &key);
+    }
+
+    /// Two branches, the first of which is evaluated only where the value behind `key` is there.
+    fn when_present(&mut self, branches: [&'s Option<Template>; 2], key: &str) {
         for (index, template) in branches.into_iter().enumerate() {
             let Some(template) = template else { continue };
-            let added = index == 0 && !key.is_empty() && self.present.insert(key.clone());
+            let added = index == 0 && !key.is_empty() && self.present.insert(key.to_owned());
             self.template(template);
             if added {
-                self.present.remove(&key);
+                self.present.remove(key);
             }
         }
     }
 
-    fn scope(&mut self, helper: &'s HelperTemplate, name: &str) {
-        let [argument] = helper.params.as_slice() else { return self.fault(format!("#{name} takes one value")) };
-        let found = self.parameter(argument);
-        if let Some((shape, _)) = found {
+    /// A block that is called like a value: it goes through a list or into an object or text, and is a
+    /// condition for a yes or no. Its type has to say which.
+    fn section(&mut self, block: &'s Block) {
+        let name = block.call.path.written.as_str();
+        let found = self.path(&block.call.path);
+        let Some((shape, key)) = found else { return self.inverse(block) };
+        let typed = match shape {
+            Shape::Value(typed) => typed,
+            Shape::Inputs => return self.fault(format!("`{name}` is all inputs together; name one of them")),
+            Shape::Computed => {
+                return self.fault(format!("`{name}` is computed; write {{{{#if {name}}}}}…{{{{/if}}}}"));
+            }
+        };
+        match (kind(typed.schema), boolean(typed.schema)) {
+            (Kind::List, _) => self.scope(block, "each", Some(shape), false),
+            (Kind::Object, _) => self.scope(block, "with", Some(shape), block.call.path.is_here()),
+            (Kind::Scalar, Boolean::Only) => self.when_present([&block.body, &block.inverse], &key),
+            (Kind::Scalar, Boolean::Never) => {
+                let shape = Shape::Value(Typed { presence: Presence::Always, ..typed });
+                self.inside(Frame::of(shape), block, block.call.path.is_here());
+                self.inverse(block);
+            }
+            _ => self.fault(format!(
+                "`{name}` may be of several types, and {{{{#{name}}}}} differs by type; write #if, #each or #with"
+            )),
+        }
+    }
+
+    fn inverse(&mut self, block: &'s Block) {
+        if let Some(template) = &block.inverse {
+            self.template(template);
+        }
+    }
+
+    /// A block that goes into `found`; where it is written `.` it stays on its level.
+    fn scope(&mut self, block: &'s Block, name: &str, found: Option<Shape<'s>>, is_here: bool) {
+        if let Some(shape) = found {
             let frame = match shape {
                 Shape::Value(typed) if name == "each" => typed.each().map(|(item, keys)| {
                     let mut frame = Frame::of(Shape::Value(item));
@@ -326,17 +392,16 @@ impl<'s> Walk<'s> {
                 },
                 _ => false,
             };
+            let is_section = block.call.is_bare();
             match frame {
-                Ok(_) if absent && helper.inverse.is_none() => {
+                Ok(_) if absent && block.inverse.is_none() && !is_section => {
                     self.fault(format!("the value of #{name} is optional; put it inside an #if or give an else"));
                 }
-                Ok(frame) => self.inside(frame, helper),
+                Ok(frame) => self.inside(frame, block, is_here && name == "with"),
                 Err(message) => self.fault(message),
             }
         }
-        if let Some(template) = &helper.inverse {
-            self.template(template);
-        }
+        self.inverse(block);
     }
 
     fn frame_id(&mut self) -> usize {
@@ -344,53 +409,56 @@ impl<'s> Walk<'s> {
         self.frame_ids
     }
 
-    fn inside(&mut self, mut frame: Frame<'s>, helper: &'s HelperTemplate) {
+    /// A block's body with `frame` around it; `stays` if `..` leads to where it leads outside.
+    fn inside(&mut self, mut frame: Frame<'s>, block: &'s Block, stays: bool) {
+        let Some(template) = &block.body else { return };
         frame.id = self.frame_id();
         frame.own = frame.id;
-        match &helper.block_param {
-            None => {}
-            Some(BlockParam::Single(Parameter::Name(name))) => {
-                frame.names.insert(name.clone(), frame.this);
-            }
-            Some(BlockParam::Pair((Parameter::Name(value), Parameter::Name(key)))) => {
-                frame.names.insert(value.clone(), frame.this);
-                frame.names.insert(key.clone(), Shape::Computed);
+        match block.parameters.as_slice() {
+            [] => {}
+            [value] => _ = frame.parameters.insert(value.clone(), frame.this),
+            [value, key] => {
+                frame.parameters.insert(value.clone(), frame.this);
+                frame.parameters.insert(key.clone(), Shape::Computed);
                 match frame.keys {
                     Some((Keys::Indices, _) | (Keys::Names, InputTrust::Trusted)) => {}
-                    _ => self.fault("the key of an untrusted object is text from outside; declare its properties"),
+                    Some(_) => {
+                        self.fault("the key of an untrusted object is text from outside; declare its properties");
+                    }
+                    None => self.fault("only a loop has a second value, its key; write `as |value|`"),
                 }
             }
-            Some(_) => self.fault("block parameters are plain names"),
+            _ => self.fault("a block has two values at most, as |value key|"),
         }
+        frame.stays = stays;
         self.frames.push(frame);
-        if let Some(template) = &helper.template {
-            self.template(template);
-        }
+        self.template(template);
         self.frames.pop();
     }
 
-    fn partial(&mut self, name: &Parameter, params: &'s [Parameter], hash: Vec<(&'s str, &'s Parameter)>) {
-        let (Parameter::Name(name) | Parameter::Path(Path::Relative((_, name)))) = name else {
-            return self.fault("dynamic partials are not supported; write the partial's name out");
+    fn partial(&mut self, partial: &'s Partial) {
+        let name = match &partial.name {
+            PartialName::Written(name) => name,
+            PartialName::Block => return self.fault("partial blocks are not supported; use a plain partial"),
+            PartialName::Computed => return self.fault(COMPUTED_NAME),
         };
         let mut frame = Frame::of(self.frames.last().map_or(Shape::Inputs, |frame| frame.this));
         frame.closed = true;
         frame.id = self.frames.last().map_or(0, |frame| frame.id);
         frame.own = self.frame_id();
-        frame.keys = self.frames.last().and_then(|frame| frame.keys);
-        match params {
+        match partial.arguments.as_slice() {
             [] => {}
             [argument] => {
-                let Some((shape, _)) = self.parameter(argument) else { return };
+                let Some((shape, _)) = self.value(argument) else { return };
                 frame.this = shape;
                 frame.id = frame.own;
             }
             _ => return self.fault("a partial takes one context at most"),
         }
-        for (key, value) in hash {
+        for (name, value) in &partial.named {
             // What is wrong with the argument is told once, here.
-            let shape = self.parameter(value).map_or(Shape::Computed, |(shape, _)| shape);
-            frame.names.insert(key.to_owned(), shape);
+            let shape = self.value(value).map_or(Shape::Computed, |(shape, _)| shape);
+            frame.arguments.insert(name.clone(), shape);
         }
         if self.partials.contains(name) {
             return self.fault(format!("partial `{name}` includes itself: {} → {name}", self.partials.join(" → ")));
@@ -411,138 +479,24 @@ impl<'s> Walk<'s> {
         self.at = at;
     }
 
-    /// What a parameter leads to, with a key that names it while its frame stands.
-    fn parameter(&mut self, parameter: &'s Parameter) -> Option<(Shape<'s>, String)> {
-        match parameter {
-            Parameter::Literal(_) => Some((Shape::Computed, String::new())),
-            Parameter::Subexpression(sub) => {
-                let TemplateElement::Expression(helper) = sub.as_element() else { return None };
-                let name = helper.name.as_name().unwrap_or_default();
-                if helper.params.is_empty() && helper.hash.is_empty() {
-                    return self.parameter(&helper.name);
+    /// What an expression leads to, with a key that names it while its frame stands.
+    fn value(&mut self, expression: &'s Expression) -> Option<(Shape<'s>, String)> {
+        match expression {
+            Expression::Literal(_) => Some((Shape::Computed, String::new())),
+            Expression::Path(path) => self.path(path),
+            Expression::Call(call) => {
+                let name = call.path.written.as_str();
+                if call.is_bare() && !FUNCTIONS.contains(&name) {
+                    return self.path(&call.path);
                 }
-                if !HELPERS.contains(&name) || name == "json" {
+                if !FUNCTIONS.contains(&name) {
                     self.unknown_helper(name);
                     return None;
                 }
-                self.function(name, &helper.params);
+                self.function(name, &call.arguments);
                 Some((Shape::Computed, String::new()))
             }
-            Parameter::Name(name) => self.path(name),
-            Parameter::Path(Path::Relative((_, raw))) => self.path(raw),
-            Parameter::Path(Path::Local((level, name, _))) => self.local(*level, name),
-            _ => {
-                self.fault("this kind of argument is not supported");
-                None
-            }
         }
-    }
-
-    fn local(&mut self, level: usize, name: &str) -> Option<(Shape<'s>, String)> {
-        let keys = self.frames.iter().rev().nth(level).and_then(|frame| frame.keys);
-        match (name, keys) {
-            ("index" | "first" | "last", Some(_)) | ("key", Some((Keys::Names, InputTrust::Trusted))) => {
-                Some((Shape::Computed, String::new()))
-            }
-            ("key", Some((Keys::Names, InputTrust::Untrusted))) => {
-                self.fault("@key of an untrusted object is text from outside; declare the object's properties");
-                None
-            }
-            _ => {
-                self.fault(format!("`@{name}` is not defined here; @index, @first, @last and @key stand inside #each"));
-                None
-            }
-        }
-    }
-
-    fn path(&mut self, raw: &str) -> Option<(Shape<'s>, String)> {
-        match self.resolve(raw) {
-            Ok((Shape::Value(typed), _))
-                if typed.trust == InputTrust::Untrusted && self.spec.trust != Trust::Untrusted =>
-            {
-                self.fault(format!(
-                    "trust_violation: `{raw}` is untrusted and section `{}` is {}; move it to an untrusted section or declare its trust under proem.inputs",
-                    self.spec.name,
-                    self.spec.trust.as_str()
-                ));
-                None
-            }
-            Ok((Shape::Value(typed), key)) if self.is_present(&key) => {
-                Some((Shape::Value(Typed { presence: Presence::Always, ..typed }), key))
-            }
-            Ok(found) => Some(found),
-            Err(message) => {
-                self.fault(message);
-                None
-            }
-        }
-    }
-
-    /// Whether an enclosing condition found this value, or a part of it.
-    fn is_present(&self, key: &str) -> bool {
-        let part = format!("{key}.");
-        let mut parts = self.present.range(part.clone()..);
-        self.present.contains(key) || parts.next().is_some_and(|present| present.starts_with(&part))
-    }
-
-    fn resolve(&mut self, raw: &str) -> Result<(Shape<'s>, String), String> {
-        let (mut rest, mut depth, mut root, mut this) = (raw, 0usize, false, false);
-        loop {
-            if let Some(tail) = rest.strip_prefix("../") {
-                (rest, depth) = (tail, depth.saturating_add(1));
-            } else if rest == ".." {
-                (rest, depth) = ("", depth.saturating_add(1));
-            } else if let Some(tail) = rest.strip_prefix("@root.").or_else(|| rest.strip_prefix("@root/")) {
-                (rest, root) = (tail, true);
-            } else if let Some(tail) = ["./", "this.", "this/"].iter().find_map(|start| rest.strip_prefix(start)) {
-                (rest, this) = (tail, true);
-            } else {
-                break;
-            }
-        }
-        let segments = segments(rest);
-        let frames: Vec<&Frame<'s>> = self.frames.iter().rev().collect();
-        if frames.iter().take(depth).any(|frame| frame.closed) || (root && frames.iter().any(|frame| frame.closed)) {
-            return Err(format!("`{raw}` reaches out of its partial; pass the value as an argument"));
-        }
-        let frame = if root { frames.last() } else { frames.get(depth) };
-        let Some(frame) = frame else { return Err(format!("`{raw}` goes up further than there are blocks")) };
-        let visible = frames.iter().skip(depth);
-        let mut named = None;
-        if let (Some(first), false) = (segments.first(), root) {
-            for frame in visible {
-                named = frame.names.get(*first).map(|shape| (*shape, frame.own));
-                // A partial's arguments are part of its `this`; other names are not.
-                if this && !frame.closed {
-                    named = None;
-                }
-                if named.is_some() || frame.closed || this {
-                    break;
-                }
-            }
-        }
-        let (mut shape, mut key, skip) = match named {
-            Some((shape, own)) => (shape, format!("{own}:{}", segments.first().unwrap_or(&"")), 1),
-            None => (frame.this, format!("{}", frame.id), 0),
-        };
-        for segment in segments.iter().skip(skip) {
-            if let Shape::Value(typed) = shape
-                && self.is_present(&key)
-            {
-                shape = Shape::Value(Typed { presence: Presence::Always, ..typed });
-            }
-            key.push('.');
-            key.push_str(segment);
-            shape = match shape {
-                Shape::Inputs => {
-                    self.used.insert((*segment).to_owned());
-                    Shape::Value(self.analysis.input(segment)?)
-                }
-                Shape::Value(typed) => Shape::Value(typed.property(segment)?),
-                Shape::Computed => return Err(format!("`{segment}` is asked of a computed value")),
-            };
-        }
-        Ok((shape, key))
     }
 }
 
@@ -554,24 +508,4 @@ fn is_number(schema: &Json) -> bool {
         Some(name) => number(name),
         None => false,
     }
-}
-
-/// The names in a path such as `a.b/c.[d e]`.
-fn segments(path: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut rest = path;
-    while !rest.is_empty() {
-        let (name, tail) = match rest.strip_prefix('[') {
-            Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
-            None => match rest.find(['.', '/']) {
-                Some(end) => rest.split_at_checked(end).unwrap_or((rest, "")),
-                None => (rest, ""),
-            },
-        };
-        if !name.is_empty() && name != "this" {
-            names.push(name);
-        }
-        rest = tail.strip_prefix(['.', '/']).unwrap_or(tail);
-    }
-    names
 }

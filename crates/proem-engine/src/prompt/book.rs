@@ -308,7 +308,7 @@ fn names_in(template: &str) -> Vec<String> {
     if template.len() > MAX_FILE_BYTES {
         return Vec::new();
     }
-    super::nesting::compile(template).map(|template| partial_names(&template)).unwrap_or_default()
+    super::template::parse(template).map(|template| partial_names(&template)).unwrap_or_default()
 }
 
 fn output_schema(text: &str) -> Option<String> {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::assembly::Assembly;
+use crate::ordered::Ordered;
 
 /// The cases of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +27,8 @@ pub struct Cases {
 pub struct Case {
     /// What it is called; no two have the same name.
     pub name: String,
-    /// The inputs, in a file without a kind.
-    pub inputs: Option<Json>,
+    /// The inputs in their order, in a file without a kind.
+    pub inputs: Option<Ordered>,
     /// What the kind's rules make the inputs from.
     pub given: Option<Json>,
     /// What must hold before anybody is asked.

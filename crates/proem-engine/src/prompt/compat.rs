@@ -1,24 +1,23 @@
 //! Plain dotprompt files, rendered as the dotprompt specification says.
 //!
-//! There is no trust here: every input is put in as it is. Agents use strict files.
+//! There is no trust here: every input is put in as it is. Agents use strict files. What can't be used says
+//! what to write instead; how far templates agree with handlebars.js is measured by `cargo lab eval handlebars`.
 //!
 //! Source: <https://google.github.io/dotprompt/reference/>.
 
 use std::collections::BTreeMap;
 
-use handlebars::{
-    Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderErrorReason, Renderable,
-    Template,
-};
 use serde_json::{Map, Value as Json, json};
 
 use super::file::{self, MAX_FILE_BYTES};
 use super::picoschema::{self, Schemas};
-use super::render::Bounded;
-use super::{context, expansion, helpers, nesting, yaml};
+use super::template::evaluate::{Dialect, Values, evaluate};
+use super::template::{Template, parse};
+use super::{expansion, yaml};
 use crate::error::{Error, ErrorKind, error_at};
-use crate::input::{collect_json, unused};
+use crate::input::{collect_ordered, unused};
 use crate::message::{Message, Part};
+use crate::ordered::{Fields, Ordered};
 
 const RESERVED: [&str; 12] = [
     "config",
@@ -43,15 +42,18 @@ pub struct Dotprompt {
     /// The template's and the partials' text, for choosing a mark that doesn't occur in it.
     source: String,
     partials: BTreeMap<String, Template>,
+    /// The inputs that the front matter gives, in its order.
+    defaults: Option<Ordered>,
+    notes: Vec<String>,
 }
 
 /// What a render is given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderData {
     /// Values by name.
-    pub input: Map<String, Json>,
+    pub input: Fields<Ordered>,
     /// What `@name` paths read.
-    pub context: Map<String, Json>,
+    pub context: Fields<Ordered>,
     /// Earlier messages, as the specification writes them.
     pub messages: Vec<Json>,
 }
@@ -74,10 +76,12 @@ impl Dotprompt {
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
         let split = file::split(text);
-        let (metadata, source) = match split.front {
-            None => (Map::new(), text),
+        let (metadata, defaults, source) = match split.front {
+            None => (Map::new(), None, text),
             Some((start, front)) => {
                 let root = yaml::parse(front, start).map_err(|problem| Error::in_file(name, text, &[problem]))?;
+                let default = root.as_ref().and_then(|root| root.get("input")?.get("default"));
+                let default = default.map(yaml::Node::to_ordered);
                 let map = match root.map(|root| root.to_json()) {
                     Some(Json::Object(map)) => map,
                     None | Some(Json::Null) => Map::new(),
@@ -89,10 +93,9 @@ impl Dotprompt {
                         return Err(Error::in_file(name, text, &[problem]));
                     }
                 };
-                (
-                    metadata(map, schemas).map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}: {e}")))?,
-                    split.body.trim(),
-                )
+                let metadata =
+                    metadata(map, schemas).map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}: {e}")))?;
+                (metadata, default, split.body.trim())
             }
         };
         let template = compile(name, source)?;
@@ -107,7 +110,16 @@ impl Dotprompt {
             .map(|(partial, text)| Ok((partial.clone(), compile(partial, text)?)))
             .collect::<Result<BTreeMap<_, _>, Error>>()?;
         expansion::check(&template, &partials)?;
-        Ok(Self { metadata, template, source, partials })
+        let files =
+            core::iter::once((name, &template)).chain(partials.iter().map(|(name, file)| (name.as_str(), file)));
+        let notes = files.flat_map(|(name, file)| foreign_notes(name, file)).collect();
+        Ok(Self { metadata, template, source, partials, defaults, notes })
+    }
+
+    /// What may not be meant as it stands, with where: tags of another template language.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The front matter's keys, schemas written out, extension keys under `ext`, all under `raw`.
@@ -121,37 +133,53 @@ impl Dotprompt {
     /// # Errors
     ///
     /// [`ErrorKind::Render`] if a helper is given what it can't use.
-    pub fn render(&self, data: &RenderData, defaults: Option<&Map<String, Json>>) -> Result<Vec<Message>, Error> {
-        let own = self.metadata.get("input").and_then(|input| input.get("default")).and_then(Json::as_object);
-        let mut input = Map::new();
-        for source in [own, defaults, Some(&data.input)].into_iter().flatten() {
-            input.extend(source.clone());
-        }
-        let mark = mark(&[&input, &data.context], &self.source)?;
-        let mut registry = helpers::registry();
-        for name in ["role", "section", "history", "media"] {
-            registry.register_helper(name, Box::new(Marker { name, mark }));
-        }
-        for (name, template) in &self.partials {
-            registry.register_template(name, template.clone());
-        }
-        let values = Context::from(Json::Object(input));
-        context::register(&mut registry, data.context.clone());
-        let mut render = RenderContext::new(None);
-        let mut out = Bounded::default();
-        self.template
-            .render(&registry, &values, &mut render, &mut out)
-            .map_err(|e| Error::new(ErrorKind::Render, Bounded::problem(e.reason())))?;
-        let text = out.into_string();
+    pub fn render(&self, data: &RenderData, defaults: Option<&Fields<Ordered>>) -> Result<Vec<Message>, Error> {
+        let mark = mark(&[&data.input, &data.context], &[self.defaults(), defaults], &self.source)?;
+        let text = self.evaluate(data, defaults, mark)?;
         Ok(messages(&text, mark, &data.messages))
+    }
+
+    /// The template's text before it is cut into messages: for comparing it with another engine's.
+    ///
+    /// What `role`, `section`, `history` and `media` say stands in it between two copies of a character that
+    /// nothing else has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::render`].
+    pub fn text(&self, data: &RenderData) -> Result<String, Error> {
+        let mark = mark(&[&data.input, &data.context], &[self.defaults()], &self.source)?;
+        self.evaluate(data, None, mark)
+    }
+
+    fn defaults(&self) -> Option<&Fields<Ordered>> {
+        self.defaults.as_ref().and_then(Ordered::fields)
+    }
+
+    /// The template's text, with `mark` around what markers say.
+    fn evaluate(&self, data: &RenderData, defaults: Option<&Fields<Ordered>>, mark: char) -> Result<String, Error> {
+        let sources = [self.defaults(), defaults, Some(&data.input)].into_iter().flatten();
+        let root: Fields<Ordered> = sources.flat_map(Fields::iter).map(|(name, value)| (name, value.clone())).collect();
+        let values = Values { partials: &self.partials, root: &root.into(), context: &data.context };
+        evaluate(&self.template, &values, Dialect::Plain(mark))
+            .map_err(|problem| Error::new(ErrorKind::Render, problem.into_text()))
     }
 }
 
+/// What a file says of tags of another template language.
+fn foreign_notes(name: &str, template: &Template) -> Vec<String> {
+    let note = |at: &super::template::At| format!("{name}:{}:{}: {FOREIGN}", at.line, at.column);
+    template.foreign.iter().map(note).collect()
+}
+
+/// What is said of `{% … %}`.
+pub(super) const FOREIGN: &str = "`{% … %}` is no tag of Handlebars and is printed as it stands; write {{#if …}}, {{#each …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
+
 fn compile(name: &str, text: &str) -> Result<Template, Error> {
-    let mut template = nesting::compile(text)
-        .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}:{}:{}: {}", e.line, e.column, e.message)))?;
-    context::rewrite(&mut template);
-    Ok(template)
+    parse(text).map_err(|e| {
+        let problem = format!("{name}:{}:{}: {}", e.at.line, e.at.column, e.message);
+        Error::new(ErrorKind::InvalidFile, problem)
+    })
 }
 
 fn metadata(raw: Map<String, Json>, schemas: &Schemas) -> Result<Map<String, Json>, String> {
@@ -181,44 +209,13 @@ fn metadata(raw: Map<String, Json>, schemas: &Schemas) -> Result<Map<String, Jso
 }
 
 /// A character that none of the texts contains.
-fn mark(inputs: &[&Map<String, Json>], template: &str) -> Result<char, Error> {
+fn mark(inputs: &[&Fields<Ordered>], defaults: &[Option<&Fields<Ordered>>], template: &str) -> Result<char, Error> {
     let mut texts = vec![template];
-    for (name, value) in inputs.iter().copied().flatten() {
+    for (name, value) in inputs.iter().chain(defaults.iter().flatten()).flat_map(|fields| fields.iter()) {
         texts.push(name);
-        collect_json(value, &mut texts);
+        collect_ordered(value, &mut texts);
     }
     unused(&texts).ok_or_else(|| Error::new(ErrorKind::Render, "the inputs hold every character that could be a mark"))
-}
-
-struct Marker {
-    name: &'static str,
-    mark: char,
-}
-
-impl HelperDef for Marker {
-    fn call<'reg: 'rc, 'rc>(
-        &self,
-        helper: &Helper<'rc>,
-        _: &'reg Handlebars<'reg>,
-        _: &'rc Context,
-        _: &mut RenderContext<'reg, 'rc>,
-        out: &mut dyn Output,
-    ) -> HelperResult {
-        let mut argument = json!({});
-        match self.name {
-            "history" => {}
-            "media" => {
-                let hash = |key: &str| helper.hash_get(key).map(|v| v.value().clone());
-                argument = json!({ "url": hash("url"), "contentType": hash("contentType") });
-            }
-            name => {
-                let param = helper.param(0).ok_or(RenderErrorReason::ParamNotFoundForIndex("marker", 0))?;
-                argument = json!({ name: param.value() });
-            }
-        }
-        out.write(&format!("{0}{1} {argument}{0}", self.mark, self.name))?;
-        Ok(())
-    }
 }
 
 /// One message being collected.

@@ -1,14 +1,12 @@
 //! What a plain template and its partials come to when every partial stands where it is named.
 //!
-//! The template engine follows a circle of partials until the stack ends, and a chain of
-//! partials that each name the next one twice doubles at every link; both are found here first.
+//! A circle of partials would go on until evaluation stops it, and a chain of partials that each name the
+//! next one twice doubles at every link; both are found here, before there are values.
 
 use std::collections::BTreeMap;
 
-use handlebars::Template;
-use handlebars::template::{DecoratorTemplate, Parameter, TemplateElement};
-use serde_json::Value as Json;
-
+use super::template::evaluate::COMPUTED_NAME;
+use super::template::{Element, PartialName, Template};
 use super::walk::visit_partials;
 use crate::error::{Error, ErrorKind};
 
@@ -42,16 +40,17 @@ fn refuse<T>(problem: impl Into<String>) -> Result<T, Error> {
 
 /// Adds the partials that a template defines in itself.
 fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Template>>) -> Result<(), Error> {
-    for element in &template.elements {
-        let inner = match element {
-            TemplateElement::DecoratorBlock(block) => {
-                if let Some(body) = &block.template {
-                    known.entry(inline_name(block)?).or_default().push(body);
-                }
-                [&block.template, &None]
+    for node in &template.nodes {
+        let inner = match &node.element {
+            Element::Inline(inline) => {
+                let Some(name) = &inline.name else {
+                    return refuse("an inline partial's name is one text, written out");
+                };
+                known.entry(name).or_default().push(&inline.body);
+                [Some(&inline.body), None]
             }
-            TemplateElement::PartialBlock(partial) => [&partial.template, &None],
-            TemplateElement::HelperBlock(helper) => [&helper.template, &helper.inverse],
+            Element::Partial(partial) => [partial.body.as_ref(), None],
+            Element::Block(block) => [block.body.as_ref(), block.inverse.as_ref()],
             _ => continue,
         };
         for template in inner.into_iter().flatten() {
@@ -59,13 +58,6 @@ fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Temp
         }
     }
     Ok(())
-}
-
-fn inline_name(block: &DecoratorTemplate) -> Result<&str, Error> {
-    match block.params.as_slice() {
-        [Parameter::Literal(Json::String(name))] => Ok(name),
-        _ => refuse("an inline partial's name is one text, written out"),
-    }
 }
 
 /// What a partial comes to when all partials in it are put in.
@@ -87,16 +79,18 @@ impl Walk<'_> {
         let mut computed = false;
         for template in templates {
             visit_partials(template, 0, &mut |name, depth| match name {
-                Some(name) => {
-                    let seen = uses.entry(name.to_owned()).or_default();
+                PartialName::Written(name) => {
+                    let seen = uses.entry(name.clone()).or_default();
                     seen.partials = seen.partials.saturating_add(1);
                     seen.depth = seen.depth.max(depth);
                 }
-                None => computed = true,
+                // What it stands for has been counted where it is written.
+                PartialName::Block => {}
+                PartialName::Computed => computed = true,
             });
         }
         if computed {
-            return refuse("dynamic partials are not supported; write the partial's name out");
+            return refuse(COMPUTED_NAME);
         }
         let mut sum = Size::default();
         for (name, here) in uses {

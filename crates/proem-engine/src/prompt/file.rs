@@ -6,18 +6,17 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use handlebars::Template;
-use handlebars::template::{HelperTemplate, Parameter, TemplateElement, TemplateMapping};
 use proem_text::span::Span;
 use serde_json::{Value as Json, json};
 
 use super::analyse::{Analysis, Fault, HELPERS, MARKERS, RAW};
 use super::header::{self, Header, Problems, Strict};
-use super::nesting::compile;
 use super::picoschema::Schemas;
+use super::template::{At, Call, Element, Expression, Node, Template, parse};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
 use crate::message::Role;
+use crate::ordered::Ordered;
 use crate::schema::{self, Kind};
 use crate::section::{Rank, SectionSpec, Trust};
 
@@ -211,8 +210,12 @@ impl Reader<'_> {
     fn partials(&mut self, texts: &BTreeMap<String, PartialText>) -> BTreeMap<String, Template> {
         let mut partials = BTreeMap::new();
         for (name, text) in texts {
-            match compile_partial(name, text) {
-                Ok(template) => _ = partials.insert(name.clone(), template),
+            match parse_partial(name, text) {
+                Ok(template) => {
+                    let foreign = template.foreign.iter().map(|at| problem_in_partial(name, *at, FOREIGN));
+                    self.elsewhere.extend(foreign);
+                    partials.insert(name.clone(), template);
+                }
                 Err(message) => self.elsewhere.push(message),
             }
         }
@@ -220,14 +223,18 @@ impl Reader<'_> {
     }
 
     fn body(&mut self, strict: &Strict, header: &Header) -> Vec<Section> {
-        let template = match compile(self.split.body) {
+        let template = match parse(self.split.body) {
             Ok(template) => template,
             Err(fault) => {
-                let span = self.span(fault.line, fault.column);
+                let span = self.span(fault.at);
                 self.problems.push(error_at(fault.message, span));
                 return Vec::new();
             }
         };
+        for at in &template.foreign {
+            let span = self.span(*at);
+            self.problems.push(error_at(FOREIGN, span));
+        }
         let mut cutter = Cutter {
             reader: self,
             strict,
@@ -237,9 +244,7 @@ impl Reader<'_> {
             cut: Vec::new(),
             seen: BTreeSet::new(),
         };
-        for (index, element) in template.elements.iter().enumerate() {
-            cutter.element(element, template.mapping.get(index));
-        }
+        template.nodes.into_iter().for_each(|node| cutter.node(node));
         let (sections, seen) = cutter.finish();
         for (index, spec) in strict.sections.iter().enumerate() {
             if !seen.contains(&spec.name) {
@@ -324,12 +329,11 @@ impl Reader<'_> {
         }
         match fault.partial {
             None => {
-                let span = self.span(fault.line, fault.column);
+                let span = self.span(fault.at);
                 self.problems.push(error_at(fault.message, span));
             }
             Some(name) => {
-                let problem =
-                    format!("error: {}\n --> partial `{name}`:{}:{}", fault.message, fault.line, fault.column);
+                let problem = problem_in_partial(&name, fault.at, &fault.message);
                 if !self.elsewhere.contains(&problem) {
                     self.elsewhere.push(problem);
                 }
@@ -338,7 +342,7 @@ impl Reader<'_> {
     }
 
     /// The byte that a line and column of the body stand for.
-    fn span(&mut self, line: usize, column: usize) -> Span {
+    fn span(&mut self, at: At) -> Span {
         if self.lines.is_empty() {
             let mut start = self.split.body_start;
             for text in self.split.body.split_inclusive('\n') {
@@ -347,10 +351,10 @@ impl Reader<'_> {
             }
         }
         let end = self.text.len();
-        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(end);
+        let start = self.lines.get(at.line.saturating_sub(1)).copied().unwrap_or(end);
         let text = self.text.get(start..).unwrap_or_default();
         let within =
-            text.chars().take(column.saturating_sub(1)).fold(0usize, |sum, c| sum.saturating_add(c.len_utf8()));
+            text.chars().take(at.column.saturating_sub(1)).fold(0usize, |sum, c| sum.saturating_add(c.len_utf8()));
         let at = start.saturating_add(within);
         Span::new(at, at.saturating_add(1).min(end.max(at)))
     }
@@ -386,40 +390,41 @@ enum Current {
 }
 
 impl Cutter<'_, '_> {
-    fn fault(&mut self, at: (usize, usize), message: String) {
-        let span = self.reader.span(at.0, at.1);
+    fn fault(&mut self, at: At, message: String) {
+        let span = self.reader.span(at);
         self.reader.problems.push(error_at(message, span));
     }
 
-    fn element(&mut self, element: &TemplateElement, mapping: Option<&TemplateMapping>) {
-        let at = mapping.map_or((1, 1), |mapping| (mapping.0, mapping.1));
-        match element {
-            TemplateElement::Expression(helper) | TemplateElement::HtmlExpression(helper) => {
-                match helper.name.as_name() {
-                    Some("role") => return self.role(helper, at),
-                    Some("section") => return self.section(helper, at),
-                    Some(name @ ("history" | "media")) => {
-                        return self.fault(at, format!("`{name}` has no place in a file with `proem`"));
-                    }
-                    _ => {}
+    fn node(&mut self, node: Node) {
+        let at = node.at;
+        if let Element::Print(call, _) = &node.element {
+            match call.path.simple() {
+                Some("role") => return self.role(call, at),
+                Some("section") => return self.section(call, at),
+                Some(name @ ("history" | "media")) => {
+                    return self.fault(at, format!("`{name}` has no place in a file with `proem`"));
                 }
+                _ => {}
             }
-            _ => {}
         }
         match &mut self.current {
-            Current::In(section) => {
-                section.template.elements.push(element.clone());
-                section.template.mapping.extend(mapping.cloned());
-            }
+            Current::In(section) => section.template.nodes.push(node),
             Current::Broken => {}
-            Current::None => match element {
-                TemplateElement::RawString(text) if text.trim().is_empty() => {}
-                TemplateElement::Comment(_) => {}
-                TemplateElement::HelperBlock(_) => {
+            Current::None => match node.element {
+                Element::Text(text) if text.written.trim().is_empty() => {}
+                Element::Comment(_) => {}
+                Element::Block(_) => {
                     self.fault(at, "a block outside any section; markers stand before blocks, never in them".into());
                     self.current = Current::Broken;
                 }
-                _ => {
+                element => {
+                    let at = match &element {
+                        Element::Text(text) => {
+                            let behind = text.written.trim_start();
+                            at.behind(text.written.strip_suffix(behind).unwrap_or_default())
+                        }
+                        _ => at,
+                    };
                     self.fault(at, "text outside any section; put a {{section \"…\"}} marker before it".into());
                     // Once is enough for all that stands before the next marker.
                     self.current = Current::Broken;
@@ -434,9 +439,9 @@ impl Cutter<'_, '_> {
         }
     }
 
-    fn role(&mut self, helper: &HelperTemplate, at: (usize, usize)) {
+    fn role(&mut self, call: &Call, at: At) {
         self.close();
-        let problem = match literal(helper).and_then(Role::parse) {
+        let problem = match literal(call).and_then(Role::parse) {
             Some(role @ (Role::System | Role::User)) => {
                 self.role = RoleSeen::Is(role);
                 return;
@@ -448,10 +453,10 @@ impl Cutter<'_, '_> {
         self.fault(at, problem.into());
     }
 
-    fn section(&mut self, helper: &HelperTemplate, at: (usize, usize)) {
+    fn section(&mut self, call: &Call, at: At) {
         self.close();
         self.current = Current::Broken;
-        let Some(name) = literal(helper) else {
+        let Some(name) = literal(call) else {
             return self.fault(at, "section takes a name, written out".into());
         };
         let Some(spec) = self.strict.sections.iter().find(|spec| spec.name == name).cloned() else {
@@ -483,7 +488,7 @@ impl Cutter<'_, '_> {
         self.current = Current::In(Section { spec, role, inputs: BTreeSet::new(), template: Template::default() });
     }
 
-    fn roles(&mut self, spec: &SectionSpec, role: Role, at: (usize, usize)) {
+    fn roles(&mut self, spec: &SectionSpec, role: Role, at: At) {
         let name = &spec.name;
         match (role, spec.trust) {
             (Role::System, Trust::Untrusted) => {
@@ -515,26 +520,27 @@ impl Cutter<'_, '_> {
     }
 }
 
-fn literal(helper: &HelperTemplate) -> Option<&str> {
-    match helper.params.as_slice() {
-        [Parameter::Literal(Json::String(text))] if helper.hash.is_empty() => Some(text),
+fn literal(call: &Call) -> Option<&str> {
+    match call.arguments.as_slice() {
+        [Expression::Literal(Some(Ordered::Text(text)))] if call.named.is_empty() => Some(text),
         _ => None,
     }
 }
 
+/// What is said of `{% … %}`.
+const FOREIGN: &str = "`{% … %}` is no tag of Handlebars; write {{#if …}}, {{#each …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
+
+fn problem_in_partial(name: &str, at: At, message: &str) -> String {
+    format!("error: {message}\n --> partial `{name}`:{}:{}", at.line, at.column)
+}
+
 /// Parses a partial, or wraps plain text so that it renders as it stands.
-fn compile_partial(name: &str, text: &PartialText) -> Result<Template, String> {
+fn parse_partial(name: &str, text: &PartialText) -> Result<Template, String> {
     match text {
         PartialText::Template(text) if text.len() > MAX_FILE_BYTES => {
             Err(format!("error: {} bytes; a partial has at most {MAX_FILE_BYTES}\n --> partial `{name}`", text.len()))
         }
-        PartialText::Template(text) => {
-            compile(text).map_err(|e| format!("error: {}\n --> partial `{name}`:{}:{}", e.message, e.line, e.column))
-        }
-        PartialText::Literal(text) => {
-            let mut template = Template::default();
-            template.elements.push(TemplateElement::RawString(text.clone()));
-            Ok(template)
-        }
+        PartialText::Template(text) => parse(text).map_err(|e| problem_in_partial(name, e.at, &e.message)),
+        PartialText::Literal(text) => Ok(Template::literal(text)),
     }
 }

@@ -11,6 +11,7 @@ use super::picoschema::{self, Schemas};
 use super::yaml::{Data, Key, Node};
 use crate::error::error_at;
 use crate::input::InputTrust;
+use crate::ordered::Ordered;
 use crate::profile::Baseline;
 use crate::section::{CacheClass, Keep, Ladder, Layer, Rung, SectionSpec, Trust};
 
@@ -52,7 +53,7 @@ pub struct Header {
     /// JSON Schema of the input.
     pub input_schema: Option<Json>,
     /// Values for inputs that the caller doesn't give.
-    pub input_default: Option<Json>,
+    pub input_default: Option<Ordered>,
     /// JSON Schema of the answer, where the front matter holds it.
     pub output_schema: Option<Json>,
     /// Proem's own part; `None` makes it a plain dotprompt file.
@@ -108,7 +109,7 @@ pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Proble
         model: root.get("model").and_then(Node::as_str).map(str::to_owned),
         temperature_percent: temperature.and_then(hundredths),
         input_schema: schema("input", problems),
-        input_default: root.get("input").and_then(|node| node.get("default")).map(Node::to_json),
+        input_default: root.get("input").and_then(|node| node.get("default")).map(Node::to_ordered),
         output_schema: schema("output", problems),
         ..Header::default()
     };

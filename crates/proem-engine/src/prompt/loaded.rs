@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use handlebars::Template;
-use handlebars::template::TemplateElement;
-
 use super::file::PromptFile;
 use super::origin::Origin;
-use super::render::Renderer;
+use super::template::{Element, PartialName, Template};
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
 use crate::contract::Contract;
@@ -23,7 +20,6 @@ pub struct Prompt {
     pub file: PromptFile,
     /// The files it was read from and who wrote each.
     pub files: Vec<(String, Origin)>,
-    pub(crate) renderer: Renderer,
     pub(crate) checker: Checker,
     /// The templates' own text, for choosing marks that don't occur in it.
     pub(crate) literals: String,
@@ -47,12 +43,11 @@ impl Prompt {
         output_schema: Option<String>,
     ) -> Result<Self, Error> {
         let checker = Checker::new(file.input_schema())?;
-        let renderer = Renderer::new(&file);
         let mut literals = String::new();
         for template in file.sections.iter().map(|section| &section.template).chain(file.partials.values()) {
             collect_literals(template, &mut literals);
         }
-        Ok(Self { id, file, files, renderer, checker, literals, output_schema })
+        Ok(Self { id, file, files, checker, literals, output_schema })
     }
 
     /// What the answer must be; `None` if it is free text.
@@ -136,11 +131,12 @@ impl Prompt {
     /// What a template prints whatever its inputs are: text outside blocks, partials included.
     pub(crate) fn unconditional(&self, template: &Template) -> String {
         let mut text = String::new();
-        for element in &template.elements {
-            match element {
-                TemplateElement::RawString(raw) => text.push_str(raw),
-                TemplateElement::PartialExpression(partial) => {
-                    let inner = partial.name.as_name().and_then(|name| self.file.partials.get(name));
+        for node in &template.nodes {
+            match &node.element {
+                Element::Text(written) => text.push_str(&written.shown),
+                Element::Partial(partial) => {
+                    let PartialName::Written(name) = &partial.name else { continue };
+                    let inner = self.file.partials.get(name);
                     text.push_str(&inner.map(|inner| self.unconditional(inner)).unwrap_or_default());
                 }
                 _ => {}

@@ -97,3 +97,31 @@ pub(crate) enum Keys {
     Indices,
     Names,
 }
+
+/// Whether a value is a yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Boolean {
+    Only,
+    Never,
+    Perhaps,
+}
+
+/// Whether what `schema` describes is a yes or no.
+pub(crate) fn boolean(schema: &Json) -> Boolean {
+    if let Some(Json::Array(values)) = schema.get("enum") {
+        let booleans = values.iter().filter(|value| value.is_boolean()).count();
+        let others = values.iter().filter(|value| !value.is_boolean() && !value.is_null()).count();
+        return match (booleans, others) {
+            (0, _) => Boolean::Never,
+            (_, 0) => Boolean::Only,
+            _ => Boolean::Perhaps,
+        };
+    }
+    // A kind other than scalar has been told apart, so that there is one type beside `null`.
+    let is_boolean = |name: &Json| name == "boolean";
+    match schema.get("type") {
+        Some(Json::Array(names)) if names.iter().any(is_boolean) => Boolean::Only,
+        Some(name) if is_boolean(name) => Boolean::Only,
+        _ => Boolean::Never,
+    }
+}

@@ -4,6 +4,7 @@
 //! aliases within those bounds and keeps the byte span of each node for caret excerpts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proem_text::{diagnostic::Diagnostic, span::Span};
 use saphyr::Scalar;
@@ -11,6 +12,7 @@ use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::error_at;
+use crate::ordered::{Fields, Ordered};
 
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 20_000;
@@ -48,6 +50,14 @@ impl Node {
         }
     }
 
+    /// Its items, if it is a list.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.data {
+            Data::List(items) => items,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(Json::String(text)) => Some(text),
@@ -62,6 +72,19 @@ impl Node {
             Data::Map(entries) => Json::Object(
                 entries.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect::<Map<_, _>>(),
             ),
+        }
+    }
+
+    /// The node's value, its keys in the order of the file.
+    pub(crate) fn to_ordered(&self) -> Ordered {
+        match &self.data {
+            Data::Scalar(json) => json.clone().into(),
+            Data::List(items) => Ordered::List(Arc::new(items.iter().map(Self::to_ordered).collect())),
+            Data::Map(entries) => {
+                let fields: Fields<Ordered> =
+                    entries.iter().map(|(key, node)| (key.name.as_str(), node.to_ordered())).collect();
+                fields.into()
+            }
         }
     }
 }

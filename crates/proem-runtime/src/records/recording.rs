@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proem_engine::ErrorKind;
 use proem_engine::ledger::{Cap, Priced};
+use proem_engine::ordered::Ordered;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
 use proem_engine::run::{Answer, Effect, EffectId, Event, Question, Time};
@@ -90,8 +91,8 @@ pub struct Start<'s> {
     pub line: Option<u32>,
     /// Everything that its request can be made anew from, by name.
     pub files: &'s BTreeMap<String, String>,
-    /// Its inputs.
-    pub inputs: &'s Json,
+    /// Its inputs, kept in their order.
+    pub inputs: &'s Ordered,
     /// Everything else that it was started with.
     pub settings: &'s Json,
     /// The hash of the rules that it is held to.

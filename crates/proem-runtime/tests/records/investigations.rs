@@ -10,6 +10,7 @@ use proem_agents::risk::investigation::{
 };
 use proem_agents::screen::Screening;
 use proem_engine::contract::Contract;
+use proem_engine::ordered::Ordered;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Model;
@@ -91,12 +92,12 @@ impl Bench {
 /// What a start refers to.
 struct Given {
     files: BTreeMap<String, String>,
-    inputs: Json,
+    inputs: Ordered,
 }
 
 impl Given {
     fn new() -> Self {
-        Self { files: BTreeMap::new(), inputs: serde_json::to_value(subject()).unwrap() }
+        Self { files: BTreeMap::new(), inputs: serde_json::to_value(subject()).unwrap().into() }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use proem_engine::assembly::{Appended, Assembly, PromptId};
 use proem_engine::call::{Answering, Arrival, NanoDollars, Request};
 use proem_engine::ledger::{Cap, Period, Priced, Scope, Unit};
+use proem_engine::ordered::Ordered;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::report::{CounterReport, FitReport, PromptReport, Report, Totals};
 use proem_engine::run::{Exchange, Limits, Outcome, Owed, Terms, What};
@@ -248,7 +249,7 @@ pub(crate) struct Begun {
 pub(crate) struct Given {
     prompt: PromptId,
     files: BTreeMap<String, String>,
-    inputs: Json,
+    inputs: Ordered,
     settings: Json,
     report: Report,
 }
@@ -268,7 +269,7 @@ impl Given {
         Self {
             prompt: prompt(),
             files: BTreeMap::from([("a/b/prompt.md".to_owned(), "---\n---\n{{text}}\n".to_owned())]),
-            inputs: json!({ "text": text }),
+            inputs: json!({ "text": text }).into(),
             settings: json!({ "attempts": 2 }),
             report: report(),
         }

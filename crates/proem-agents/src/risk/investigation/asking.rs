@@ -136,7 +136,7 @@ fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State
     let ask = Ask {
         prompt: asked.prompt,
         contract: Some(asked.contract),
-        inputs,
+        inputs: &inputs.clone().into(),
         given: By::ByCaller,
         model: terms.model,
         key: terms.key,

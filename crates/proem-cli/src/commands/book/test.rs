@@ -13,6 +13,7 @@ use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
+use proem_engine::ordered::Ordered;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{Case, Cases};
 use proem_engine::prompt::loaded::Prompt;
@@ -45,7 +46,7 @@ struct Tested {
     /// What a model answered; `None` if none was asked.
     live: Option<live::Heard>,
     #[serde(skip)]
-    inputs: Option<Json>,
+    inputs: Option<Ordered>,
 }
 
 /// A prompt with its cases.
@@ -210,7 +211,7 @@ impl Bench {
             Ok(posed) => {
                 tested.problems.extend(case.expect.broken_rules(&posed.rules));
                 tested.asked = posed.inputs.is_some();
-                tested.inputs = posed.inputs;
+                tested.inputs = posed.inputs.map(Ordered::from);
             }
             Err(error) => tested.problems.push(error.to_string()),
         }
@@ -221,7 +222,7 @@ impl Bench {
         &self,
         prompt: &Prompt,
         contract: Option<&Contract>,
-        inputs: &Json,
+        inputs: &Ordered,
     ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
         let ask = Ask {
             prompt,

@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use proem_agents::risk::investigation::Investigation;
 use proem_agents::risk::report::Report;
+use proem_engine::ordered::Ordered;
 use proem_llm::endpoint::{Endpoint, Key};
 use proem_runtime::Environment;
 use proem_runtime::records::{Going, Recording, Replayed, Resumed, replay, resumable, resume};
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{RunId, hash};
-use proem_text::json;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -117,7 +117,7 @@ fn same(
     let look = assessing.look_at(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
     let today = subject(&look, &looked.first);
     let written = inputs(&today).map_err(|failure| failure.to_string())?;
-    if hash(json::compact(&written).as_bytes()) != detail.inputs {
+    if hash(written.compact().as_bytes()) != detail.inputs {
         return Err(anew(format!("the change is not what it was: {}", difference::first(&remade.subject, &today))));
     }
     Ok((assessing, looked))
@@ -133,7 +133,7 @@ impl Resuming<'_> {
     async fn on(
         &self,
         (run, going): (&RunId, Going),
-        (inputs, settings): (Json, Json),
+        (inputs, settings): (Ordered, Json),
         (policy, stop): (String, &CancellationToken),
     ) -> Result<(Report, Option<String>), Failure> {
         let Kept { setting, assessing, looked } = &self.kept;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_agents::risk::investigation::{Limits, Subject};
 use proem_engine::assembly::PromptId;
+use proem_engine::ordered::Ordered;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider};
 use proem_store::Store;
@@ -74,7 +75,7 @@ pub(in crate::commands) struct Remade {
     pub(super) kept: Settings,
     /// Files, inputs and settings as they are recorded.
     pub(super) files: BTreeMap<String, String>,
-    pub(super) inputs: Json,
+    pub(super) inputs: Ordered,
     pub(super) settings: Json,
 }
 
@@ -106,7 +107,7 @@ impl Remade {
             synthesis,
             model: kept.basis.model(&detail.row, &texts)?,
             guard: texts.guard(),
-            subject: Subject::deserialize(&texts.inputs)
+            subject: Subject::deserialize(texts.inputs.to_json())
                 .map_err(|error| format!("its inputs are of another form: {error}"))?,
             kept,
             files: texts.files,

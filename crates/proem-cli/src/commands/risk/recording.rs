@@ -7,6 +7,7 @@ use proem_agents::risk::feedback;
 use proem_agents::risk::investigation::{Investigated, Subject};
 use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
 use proem_engine::call::FailureKind;
+use proem_engine::ordered::Ordered;
 use proem_engine::profile::{self, Issue};
 use proem_engine::run::{Because, Cancelled, Ended, Outcome};
 use proem_engine::versions::Versions;
@@ -58,7 +59,7 @@ pub(super) struct Beginning<'b> {
     pub(super) steps: u32,
     pub(super) setting: &'b Setting,
     pub(super) investigator: &'b Investigator,
-    pub(super) inputs: Json,
+    pub(super) inputs: Ordered,
     pub(super) settings: Json,
     /// The hash of what it is held to.
     pub(super) policy: String,
@@ -93,8 +94,10 @@ impl Beginning<'_> {
 /// # Errors
 ///
 /// If it can't be written down, which is a bug.
-pub(super) fn inputs(subject: &Subject) -> Result<Json, Failure> {
-    serde_json::to_value(subject).map_err(|error| Failure::bug("the subject can't be written down", error))
+pub(super) fn inputs(subject: &Subject) -> Result<Ordered, Failure> {
+    serde_json::to_value(subject)
+        .map(Ordered::from)
+        .map_err(|error| Failure::bug("the subject can't be written down", error))
 }
 
 impl<'k> Kept<'k> {

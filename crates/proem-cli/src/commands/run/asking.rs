@@ -5,6 +5,7 @@ use std::time::Duration;
 use proem_agents::prompted::Prepared;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
+use proem_engine::ordered::Ordered;
 use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{Ended, Exchange, Outcome, What};
 use proem_guard::Verdict;
@@ -12,7 +13,6 @@ use proem_llm::caller::{Caller, Sent};
 use proem_runtime::driver::{Bounds, Calls, Made, Onward, Reached, drive, go_on};
 use proem_runtime::records::{End, Recording, Start};
 use proem_store::record::{Evaluation, Numbers, RunId};
-use serde_json::Value as Json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +52,7 @@ impl Setting {
     /// Asks with these inputs, on that line of a batch.
     pub(in crate::commands) async fn ask(
         &self,
-        inputs: &Json,
+        inputs: &Ordered,
         line: Option<u32>,
         stop: &CancellationToken,
     ) -> Result<Ran, Failure> {
@@ -63,7 +63,7 @@ impl Setting {
     /// stands in the record by then.
     pub(super) async fn ask_and(
         &self,
-        inputs: &Json,
+        inputs: &Ordered,
         (line, stop): (Option<u32>, &CancellationToken),
         hand_on: &dyn Fn(&Ran) -> Result<(), Failure>,
     ) -> Result<Ran, Failure> {
@@ -101,7 +101,12 @@ impl Setting {
     }
 
     /// A recorded run as it starts.
-    pub(in crate::commands) fn start<'s>(&'s self, id: RunId, inputs: &'s Json, prepared: &'s Prepared) -> Start<'s> {
+    pub(in crate::commands) fn start<'s>(
+        &'s self,
+        id: RunId,
+        inputs: &'s Ordered,
+        prepared: &'s Prepared,
+    ) -> Start<'s> {
         Start {
             id,
             parent: None,

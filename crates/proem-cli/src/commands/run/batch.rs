@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use futures_util::{Stream, StreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::{FailureKind, NanoDollars};
+use proem_engine::ordered::Ordered;
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_runtime::files;
 use proem_text::json;
-use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ use crate::ui::{self, grouped};
 /// A line of the batch.
 struct Row {
     line: Line,
-    inputs: Result<Json, String>,
+    inputs: Result<Ordered, String>,
 }
 
 /// What came of a line.
@@ -330,12 +330,13 @@ impl Iterator for Rows<'_> {
 
 impl Rows<'_> {
     fn row(&self, bytes: &[u8]) -> Row {
-        let inputs = serde_json::from_slice::<Json>(bytes).map_err(|error| format!("no JSON: {error}"));
+        let inputs = serde_json::from_slice::<Ordered>(bytes).map_err(|error| format!("no JSON: {error}"));
         let inputs = inputs.and_then(|mut inputs| {
             input::set(&mut inputs, self.args).map_err(|failure| failure.to_string())?;
             Ok(inputs)
         });
-        let hashed = inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(inputs).into_bytes());
+        let hashed =
+            inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(&inputs.to_json()).into_bytes());
         let input_hash = proem_text::hex::encode(Sha256::digest(&hashed));
         Row { line: Line { number: self.number, input_hash }, inputs }
     }

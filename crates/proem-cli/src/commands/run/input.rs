@@ -2,9 +2,10 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
+use proem_engine::ordered::{Fields, Ordered};
 use proem_runtime::files;
-use serde_json::{Map, Value as Json};
 
 use crate::args::Run;
 use crate::failure::Failure;
@@ -14,9 +15,9 @@ use crate::ui;
 pub(super) const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The inputs of a single run.
-pub(super) fn one(args: &Run) -> Result<Json, Failure> {
+pub(super) fn one(args: &Run) -> Result<Ordered, Failure> {
     let mut inputs = match &args.input {
-        None => Json::Object(Map::new()),
+        None => Fields::default().into(),
         Some(path) => {
             let shown = shown(path);
             let text = read(path, &shown)?;
@@ -28,12 +29,13 @@ pub(super) fn one(args: &Run) -> Result<Json, Failure> {
 }
 
 /// Lays what `--set` says over inputs.
-pub(super) fn set(inputs: &mut Json, args: &Run) -> Result<(), Failure> {
-    let Json::Object(fields) = inputs else {
+pub(super) fn set(inputs: &mut Ordered, args: &Run) -> Result<(), Failure> {
+    let Ordered::Map(fields) = inputs else {
         return Err(Failure::usage("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
+    let fields = Arc::make_mut(fields);
     for (name, text) in &args.set {
-        fields.insert(name.clone(), Json::String(text.clone()));
+        fields.insert(name.as_str(), Ordered::from(text.as_str()));
     }
     Ok(())
 }

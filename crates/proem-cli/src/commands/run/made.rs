@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use proem_agents::prompted::Given;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
+use proem_engine::ordered::Ordered;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -232,7 +233,7 @@ pub(in crate::commands) struct Texts {
     /// Its files, by name.
     pub(in crate::commands) files: BTreeMap<String, String>,
     /// Its inputs.
-    pub(in crate::commands) inputs: Json,
+    pub(in crate::commands) inputs: Ordered,
     /// Which of them was changed in the record, in words, if one was.
     pub(in crate::commands) changed: Option<String>,
 }
@@ -356,7 +357,7 @@ pub(in crate::commands) struct Remade {
     pub(in crate::commands) changed: Option<String>,
     pub(in crate::commands) model: Model,
     pub(in crate::commands) guard: GuardFiles,
-    pub(in crate::commands) inputs: Json,
+    pub(in crate::commands) inputs: Ordered,
     pub(in crate::commands) given: Given,
     pub(in crate::commands) limits: Limits,
     pub(in crate::commands) input_tokens: Option<usize>,

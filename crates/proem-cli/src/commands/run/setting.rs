@@ -10,6 +10,7 @@ use proem_agents::screen::Screening;
 use proem_engine::call::NanoDollars;
 use proem_engine::contract::Contract;
 use proem_engine::ledger::{Cap, Period, Scope, Unit};
+use proem_engine::ordered::Ordered;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::run::{Limits, Owed, Terms};
@@ -24,7 +25,6 @@ use proem_runtime::driver::{Directory, Served};
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
-use serde_json::Value as Json;
 
 use super::made::{Based, Made, Making, Remade};
 use crate::args::Run;
@@ -225,7 +225,7 @@ impl Setting {
     }
 
     /// The request for these inputs.
-    pub(in crate::commands) fn prepare(&self, inputs: &Json) -> Result<Prepared, Failure> {
+    pub(in crate::commands) fn prepare(&self, inputs: &Ordered) -> Result<Prepared, Failure> {
         let ask = Ask {
             prompt: &self.prompt,
             contract: self.contract.as_ref(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_engine::call::FailureKind;
+use proem_engine::ordered::Ordered;
 use proem_engine::run::{Because, Cancelled, Ended};
 use proem_guard::show;
 use proem_llm::cassette::Replayer;
@@ -24,7 +25,7 @@ use crate::ui;
 
 pub(super) async fn run(
     args: &Run,
-    inputs: &Json,
+    inputs: &Ordered,
     setting: &Setting,
     stop: &CancellationToken,
 ) -> Result<ExitCode, Failure> {
@@ -108,7 +109,7 @@ pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
 }
 
 /// The request as it would be sent, without a key.
-pub(super) fn request(setting: &Setting, inputs: &Json) -> Result<Json, Failure> {
+pub(super) fn request(setting: &Setting, inputs: &Ordered) -> Result<Json, Failure> {
     let prepared = setting.prepare(inputs)?;
     let endpoint = &setting.asked.endpoint;
     let encoded = encode(&prepared.request, &setting.asked.model, &prepared.plan)?;

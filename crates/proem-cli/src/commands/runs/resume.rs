@@ -10,6 +10,7 @@ mod questions;
 use std::process::ExitCode;
 
 use indicatif::ProgressBar;
+use proem_engine::ordered::Ordered;
 use proem_engine::run::{Exchange, Question};
 use proem_runtime::Environment;
 use proem_runtime::driver::Bounds;
@@ -93,7 +94,7 @@ struct Going<'g> {
     id: RunId,
     way: Way,
     line: Option<u32>,
-    inputs: &'g serde_json::Value,
+    inputs: &'g Ordered,
 }
 
 impl Going<'_> {

@@ -81,7 +81,8 @@ fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
     let name = string(name, "name", problems)?;
     let json = |key: &str| given(node, key).map(Node::to_json);
     let case = Case {
-        inputs: json("inputs"),
+        // JSON has no order; the file has.
+        inputs: given(node, "inputs").map(Node::to_ordered),
         given: json("given"),
         expect: node.get("expect").map(|node| expect(node, problems)).unwrap_or_default(),
         live: node.get("live").and_then(|node| live(node, problems)),

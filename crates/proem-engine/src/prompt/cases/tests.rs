@@ -10,7 +10,7 @@ fn a_case_file_is_read() {
     );
     let cases = cases.unwrap();
     let [case] = cases.cases.as_slice() else { panic!("{cases:?}") };
-    assert_eq!((case.name.as_str(), &case.inputs), ("a", &Some(json!({ "question": "why" }))));
+    assert_eq!((case.name.as_str(), &case.inputs), ("a", &Some(json!({ "question": "why" }).into())));
     assert_eq!(case.expect.sections["role"].contains, ["You"]);
     assert!(case.expect.wants_request() && !Expect::default().wants_request());
 }

@@ -1,9 +1,10 @@
 //! What may be written of a text: no credential, loaded or told by its shape, and under [`Keeping::Hashes`] nothing but its hash.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 use std::sync::{Mutex, PoisonError};
 
+use proem_engine::ordered::Ordered;
 use proem_guard::credential;
 use proem_llm::secret::{Finder, Secret};
 use proem_store::record::Content;
@@ -35,7 +36,7 @@ impl<'s> Cleaner<'s> {
     pub(super) fn missing(&self) -> Option<String> {
         match self.keeping {
             Keeping::Hashes => Some("only hashes are kept of its texts (`records.keep`)".to_owned()),
-            Keeping::Content if self.redacted.load(Ordering::Relaxed) => {
+            Keeping::Content if self.redacted.load(MemoryOrder::Relaxed) => {
                 Some("a credential stood in it and was taken out".to_owned())
             }
             Keeping::Content => None,
@@ -48,7 +49,7 @@ impl<'s> Cleaner<'s> {
         let known = credential::redact(loaded.as_deref().unwrap_or(text));
         match known.or(loaded) {
             Some(clean) => {
-                self.redacted.store(true, Ordering::Relaxed);
+                self.redacted.store(true, MemoryOrder::Relaxed);
                 clean
             }
             None => text.to_owned(),
@@ -114,6 +115,15 @@ impl<'s> Cleaner<'s> {
             Cow::Borrowed(_) => text,
             Cow::Owned(clean) => json::compact(&clean),
         }))
+    }
+
+    /// Inputs as they are kept: their objects as written, so that a replay renders the same bytes.
+    pub(super) fn inputs(&self, inputs: &Ordered) -> Content {
+        let text = inputs.compact();
+        if self.finder.find(text.as_bytes()).is_some() {
+            return self.json_content(&inputs.to_json());
+        }
+        self.kept(Content::new(text))
     }
 
     /// The same for what can be written as JSON; a text of ours stands for what can't.
@@ -188,6 +198,21 @@ mod tests {
         assert_eq!(cleaner.json(value.clone()), value);
         assert_eq!(cleaner.content("text"), Content::new("text"));
         assert_eq!(cleaner.missing(), None);
+    }
+
+    #[test]
+    fn inputs_keep_their_order_and_lose_their_credentials() {
+        let secrets = secrets();
+        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let kept = |text: &str| {
+            let inputs: Ordered = serde_json::from_str(text).unwrap();
+            String::from_utf8(cleaner.inputs(&inputs).bytes.unwrap().to_vec()).unwrap()
+        };
+        assert_eq!(kept(r#"{"b": {"d": 1.0, "c": "x"}, "a": []}"#), r#"{"b":{"d":1.0,"c":"x"},"a":[]}"#);
+        assert_eq!(cleaner.missing(), None);
+        let said = kept(&format!(r#"{{"b": {}, "a": 1}}"#, json::quote(KEY)));
+        assert!(!said.contains("sk-0123456789") && said.contains("[redacted"), "{said}");
+        assert!(cleaner.missing().is_some());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::{Keeping, Kept, Start};
 pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
     let file = |(name, text): (&String, &String)| (name.clone(), cleaner.content(text));
     let files: BTreeMap<String, Content> = start.files.iter().map(file).collect();
-    let inputs = cleaner.json_content(start.inputs);
+    let inputs = cleaner.inputs(start.inputs);
     let settings = cleaner.inline(start.settings.clone());
     let profiles = start.profiles.clone().filter(|_| cleaner.keeping() == Keeping::Content);
     NewRun {

@@ -44,7 +44,7 @@ pub(super) fn ask(
     let inputs = inputs(&format!("{} on", period.since), &period.tally, &period.suggestions);
     let ended = calling(async |stop| {
         setting.begin(&run, places, project).await?;
-        let ran = setting.ask(&inputs, None, &stop).await;
+        let ran = setting.ask(&inputs.into(), None, &stop).await;
         setting.end(places).await;
         Ok(ran?.outcome.ended)
     })?;

@@ -1,0 +1,201 @@
+//! Handlebars templates: what one is, once it is read.
+//!
+//! [`parse`] reads a text as handlebars.js does, [`evaluate`](mod@evaluate) puts values into it. What
+//! is analysed is the same tree that is evaluated: there is no second reading of a template.
+//!
+//! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>; its grammar is `src/handlebars.yy`.
+
+pub(super) mod evaluate;
+mod functions;
+mod parse;
+mod partials;
+mod scan;
+mod scope;
+mod space;
+
+pub(crate) use self::parse::parse;
+use crate::ordered::Ordered;
+
+/// A template, or one branch of a block.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Template {
+    pub(crate) nodes: Vec<Node>,
+    /// Whether it is nothing but the block that an `{{else if …}}` opened.
+    pub(super) chained: bool,
+    /// Where a `{% … %}` stands in its text; kept for the whole template only.
+    pub(crate) foreign: Vec<At>,
+}
+
+impl Template {
+    /// A text that is printed as it stands.
+    pub(crate) fn literal(text: &str) -> Self {
+        let text = Text { written: text.to_owned(), shown: text.to_owned(), ..Text::default() };
+        Self { nodes: vec![Node { at: At::START, element: Element::Text(text) }], ..Self::default() }
+    }
+}
+
+/// A line and a column, both from one; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct At {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl At {
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+
+    /// The place behind `text`, which starts here.
+    pub(crate) fn behind(self, text: &str) -> Self {
+        text.chars().fold(self, |at, c| match c {
+            '\n' => Self { line: at.line.saturating_add(1), column: 1 },
+            _ => Self { column: at.column.saturating_add(1), ..at },
+        })
+    }
+}
+
+/// A piece of a template and where it starts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) element: Element,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Element {
+    /// Text between tags.
+    Text(Text),
+    /// A comment.
+    Comment(Strip),
+    /// `{{name}}`, `{{helper value}}`.
+    Print(Call, Strip),
+    /// `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`.
+    Block(Box<Block>),
+    /// `{{> name}}`, `{{#> name}}…{{/name}}`.
+    Partial(Box<Partial>),
+    /// `{{#*inline "name"}}…{{/inline}}`.
+    Inline(Box<Inline>),
+    /// Any other decorator; nothing evaluates one.
+    Decorator(Strip),
+}
+
+/// Text as it was written, and what of it is left where tags around it take white space.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Text {
+    pub(crate) written: String,
+    pub(crate) shown: String,
+    pub(super) taken_left: bool,
+    pub(super) taken_right: bool,
+}
+
+/// On which sides a tag takes all white space away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Strip {
+    pub(super) before: bool,
+    pub(super) behind: bool,
+}
+
+/// A value, or a helper with its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) path: Path,
+    pub(crate) arguments: Vec<Expression>,
+    pub(crate) named: Vec<(String, Expression)>,
+}
+
+impl Call {
+    /// Whether it has arguments, which only a helper takes.
+    pub(crate) const fn is_bare(&self) -> bool {
+        self.arguments.is_empty() && self.named.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Expression {
+    /// A text, number, boolean or `null`; `undefined` is none of them.
+    Literal(Option<Ordered>),
+    Path(Path),
+    /// `(helper value)`.
+    Call(Box<Call>),
+}
+
+/// The way to a value, such as `../a.b` or `@root.a`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// As written, without brackets.
+    pub(crate) written: String,
+    /// How many levels up it starts.
+    pub(crate) up: usize,
+    /// Whether it starts with `@`.
+    pub(crate) is_data: bool,
+    /// Whether it starts at `.` or `this`, and so names neither a helper nor a block's parameter.
+    pub(crate) is_scoped: bool,
+    pub(crate) names: Vec<String>,
+}
+
+impl Path {
+    /// The name, if the path is nothing else: only such a path can name a helper.
+    pub(crate) fn simple(&self) -> Option<&str> {
+        match self.names.as_slice() {
+            [name] if self.up == 0 && !self.is_data && !self.is_scoped => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `.` or `this`: what goes into it stays on its level.
+    pub(crate) const fn is_here(&self) -> bool {
+        self.names.is_empty() && self.up == 0 && !self.is_data
+    }
+}
+
+impl Expression {
+    /// Whether it is `.` or `this`.
+    pub(crate) const fn is_here(&self) -> bool {
+        matches!(self, Self::Path(path) if path.is_here())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) call: Call,
+    /// What `as |value key|` calls the values.
+    pub(crate) parameters: Vec<String>,
+    pub(crate) body: Option<Template>,
+    pub(crate) inverse: Option<Template>,
+    /// Whether it is `{{{{raw}}}}…{{{{/raw}}}}`, in whose text no tag is one.
+    pub(crate) is_raw: bool,
+    pub(super) open: Strip,
+    pub(super) between: Strip,
+    pub(super) close: Strip,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Partial {
+    pub(crate) name: PartialName,
+    pub(crate) arguments: Vec<Expression>,
+    pub(crate) named: Vec<(String, Expression)>,
+    /// What stands before each of its lines.
+    pub(crate) indent: String,
+    /// What `{{#> name}}` holds.
+    pub(crate) body: Option<Template>,
+    pub(super) open: Strip,
+    pub(super) close: Strip,
+}
+
+/// What a partial is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PartialName {
+    Written(String),
+    /// `@partial-block`: what the tag that called this partial holds.
+    Block,
+    /// A computed name, which nothing evaluates.
+    Computed,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Inline {
+    /// Its name; `None` if it is not one text, written out.
+    pub(crate) name: Option<String>,
+    pub(crate) body: Template,
+    pub(super) open: Strip,
+    pub(super) close: Strip,
+}

@@ -1,0 +1,387 @@
+//! Puts values into a template.
+//!
+//! Invariants: same template and values, same text; the text has at most [`MAX_BYTES`], evaluation takes
+//! at most [`MAX_STEPS`] and goes at most [`MAX_DEPTH`] deep, whatever blocks and partials multiply to; nothing
+//! is escaped, for a prompt is no HTML. One rule differs from handlebars.js: whether a block stands one level
+//! down, for `..`, is read off the template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the
+//! identity of two objects, so that the analysis can tell.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::functions::{self, compute, is_empty, is_true};
+use super::partials::inlines;
+use super::scope::{Inlines, Level, Parameters, Scope, Turn};
+use super::{Block, Call, Element, Expression, Template};
+use crate::ordered::{Fields, Ordered};
+
+/// The most bytes of one rendered text: nested loops multiply.
+pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// The most pieces of templates that are evaluated for one text.
+pub(crate) const MAX_STEPS: usize = 10_000_000;
+
+/// How deep blocks and partials may stand in each other.
+const MAX_DEPTH: usize = 128;
+
+/// Why a template has no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem(String);
+
+impl Problem {
+    pub(super) const fn new(problem: String) -> Self {
+        Self(problem)
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+}
+
+pub(super) fn problem<T>(problem: impl Into<String>) -> Result<T, Problem> {
+    Err(Problem::new(problem.into()))
+}
+
+/// What templates mean beyond Handlebars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// A prompt of Proem, which has been analysed: a value that isn't there is an error.
+    Strict,
+    /// Plain dotprompt: a value that isn't there is nothing; this character stands around what
+    /// `role`, `section`, `history` and `media` say.
+    Plain(char),
+}
+
+/// What a template is evaluated with.
+#[derive(Debug)]
+pub(crate) struct Values<'v> {
+    /// Partials by name.
+    pub(crate) partials: &'v BTreeMap<String, Template>,
+    /// What stands at the top.
+    pub(crate) root: &'v Ordered,
+    /// What `@name` is, beside Handlebars' own.
+    pub(crate) context: &'v Fields<Ordered>,
+}
+
+/// The text of a template.
+///
+/// # Errors
+///
+/// In words: a limit was met, a helper or partial is unknown, or a helper was given what it can't use.
+pub(crate) fn evaluate(template: &Template, values: &Values<'_>, dialect: Dialect) -> Result<String, Problem> {
+    let mut room = Room {
+        partials: values.partials,
+        root: values.root,
+        context: values.context,
+        dialect,
+        out: Out::default(),
+        steps: 0,
+    };
+    let level = Level { this: Some(values.root.clone()), above: None };
+    let scope = Scope { level: &level, parameters: None, turn: None, block: None, inlines: None, depth: 0 };
+    room.template(template, &scope)?;
+    Ok(room.out.into_text())
+}
+
+/// Text up to a limit.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    text: String,
+}
+
+impl Out {
+    pub(super) fn push(&mut self, more: &str) -> Result<(), Problem> {
+        if self.text.len().saturating_add(more.len()) > MAX_BYTES {
+            return problem(format!("its text is larger than {MAX_BYTES} bytes"));
+        }
+        self.text.push_str(more);
+        Ok(())
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// Everything that one evaluation works with and on.
+#[derive(Debug)]
+pub(super) struct Room<'v> {
+    pub(super) partials: &'v BTreeMap<String, Template>,
+    pub(super) root: &'v Ordered,
+    pub(super) context: &'v Fields<Ordered>,
+    dialect: Dialect,
+    pub(super) out: Out,
+    steps: usize,
+}
+
+/// What a name at the start of a tag stands for.
+enum Meaning {
+    Value,
+    Helper,
+}
+
+impl Room<'_> {
+    pub(super) fn step(&mut self, steps: usize) -> Result<(), Problem> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > MAX_STEPS {
+            return problem(format!("its loops and partials take more than {MAX_STEPS} steps"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn template(&mut self, template: &Template, scope: &Scope<'_>) -> Result<(), Problem> {
+        if scope.depth > MAX_DEPTH {
+            return problem(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
+        }
+        let scope = &Scope { depth: scope.depth.saturating_add(1), ..*scope };
+        let partials = inlines(template);
+        if partials.is_empty() {
+            return self.nodes(template, scope);
+        }
+        let inlines = Inlines { partials, scope: *scope, around: scope.inlines };
+        self.nodes(template, &Scope { inlines: Some(&inlines), ..*scope })
+    }
+
+    fn nodes(&mut self, template: &Template, scope: &Scope<'_>) -> Result<(), Problem> {
+        for node in &template.nodes {
+            self.step(1)?;
+            match &node.element {
+                Element::Text(text) => self.out.push(&text.shown)?,
+                Element::Comment(_) | Element::Inline(_) => {}
+                Element::Print(call, _) => self.print(call, scope)?,
+                Element::Block(block) => self.block(block, scope)?,
+                Element::Partial(partial) => self.partial(partial, scope)?,
+                Element::Decorator(_) => {
+                    return problem("decorators are not supported; `{{#*inline \"name\"}}` is the one there is");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, branch: Option<&Template>, scope: &Scope<'_>) -> Result<(), Problem> {
+        branch.map_or(Ok(()), |template| self.template(template, scope))
+    }
+
+    /// Whether a tag's first name is a value or a helper.
+    fn meaning(&self, call: &Call, scope: &Scope<'_>) -> Result<Meaning, Problem> {
+        let written = &call.path.written;
+        let name = call.path.simple().filter(|name| scope.parameter(name).is_none());
+        let is_helper = name.is_some_and(|name| self.is_helper(name, call.is_bare()));
+        match (is_helper, call.is_bare()) {
+            (true, _) => Ok(Meaning::Helper),
+            (false, true) => Ok(Meaning::Value),
+            (false, false) => problem(match name {
+                Some(_) => format!("unknown helper `{written}`; known are {}", HELPERS.join(", ")),
+                None => format!("`{written}` is a value, which takes no arguments"),
+            }),
+        }
+    }
+
+    /// Whether a name is a helper here. What handlebars.js and dotprompt don't have is one only with arguments,
+    /// so that values of the same name can be printed.
+    fn is_helper(&self, name: &str, is_bare: bool) -> bool {
+        match name {
+            "history" | "media" | "role" | "section" => self.dialect != Dialect::Strict,
+            "lookup" | "log" => self.dialect != Dialect::Strict,
+            _ => HELPERS.contains(&name) && (!is_bare || !OURS.contains(&name) || self.dialect == Dialect::Strict),
+        }
+    }
+
+    fn print(&mut self, call: &Call, scope: &Scope<'_>) -> Result<(), Problem> {
+        if matches!(self.meaning(call, scope)?, Meaning::Value) {
+            let value = scope.find(&call.path, self);
+            if value.is_none() && self.dialect == Dialect::Strict {
+                return problem(format!("`{}` is not there", call.path.written));
+            }
+            return functions::print(&mut self.out, value.as_ref());
+        }
+        let name = call.path.written.as_str();
+        let arguments = self.arguments(&call.arguments, scope)?;
+        match (name, arguments.as_slice()) {
+            ("json", [value]) => {
+                let indent = self.named(call, "indent", scope)?;
+                let indent = indent.as_ref().and_then(|indent| match indent {
+                    Ordered::Number(number) => number.as_u64(),
+                    _ => None,
+                });
+                functions::print_json(&mut self.out, value.as_ref().unwrap_or(&Ordered::Null), indent.unwrap_or(0))
+            }
+            ("json", _) => problem("`json` takes one value"),
+            ("log", _) => Ok(()),
+            ("history" | "media" | "role" | "section", _) => self.marker(call, &arguments, scope),
+            _ => match compute(name, &arguments) {
+                Some(value) => functions::print(&mut self.out, Some(&value?)),
+                None => problem(format!("`{name}` is a block; write {{{{#{name} …}}}}")),
+            },
+        }
+    }
+
+    /// Leaves word of a marker between two copies of the mark.
+    fn marker(&mut self, call: &Call, arguments: &[Option<Ordered>], scope: &Scope<'_>) -> Result<(), Problem> {
+        let Dialect::Plain(mark) = self.dialect else { return Ok(()) };
+        let name = call.path.written.as_str();
+        let fields: Fields<Ordered> = match (name, arguments.first()) {
+            ("history", _) => Fields::default(),
+            ("media", _) => {
+                let url = self.named(call, "url", scope)?.unwrap_or_default();
+                let content_type = self.named(call, "contentType", scope)?.unwrap_or_default();
+                [("url", url), ("contentType", content_type)].into_iter().collect()
+            }
+            (_, Some(value)) => [(name, value.clone().unwrap_or_default())].into_iter().collect(),
+            (_, None) => return problem(format!("`{name}` takes a name")),
+        };
+        self.out.push(&format!("{mark}{name} {}{mark}", Ordered::from(fields).to_json()))
+    }
+
+    fn arguments(&mut self, arguments: &[Expression], scope: &Scope<'_>) -> Result<Vec<Option<Ordered>>, Problem> {
+        arguments.iter().map(|argument| self.value(argument, scope)).collect()
+    }
+
+    fn named(&mut self, call: &Call, name: &str, scope: &Scope<'_>) -> Result<Option<Ordered>, Problem> {
+        let given = call.named.iter().rev().find(|(given, _)| given == name);
+        given.map_or(Ok(None), |(_, value)| self.value(value, scope))
+    }
+
+    pub(super) fn value(&mut self, expression: &Expression, scope: &Scope<'_>) -> Result<Option<Ordered>, Problem> {
+        self.step(1)?;
+        match expression {
+            Expression::Literal(value) => Ok(value.clone()),
+            Expression::Path(path) => Ok(scope.find(path, self)),
+            Expression::Call(call) => {
+                let name = call.path.written.as_str();
+                let arguments = self.arguments(&call.arguments, scope)?;
+                match compute(name, &arguments) {
+                    Some(value) if self.is_helper(name, false) => value.map(Some),
+                    // Parentheses around a value mean the value.
+                    _ if call.is_bare() => Ok(scope.find(&call.path, self)),
+                    _ => problem(format!("`{name}` computes no value; {} do", FUNCTIONS.join(", "))),
+                }
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block, scope: &Scope<'_>) -> Result<(), Problem> {
+        let (body, inverse) = (block.body.as_ref(), block.inverse.as_ref());
+        if block.is_raw {
+            return match block.call.path.written.as_str() {
+                "raw" => self.branch(body, scope),
+                name => problem(format!("unknown raw block `{name}`; write {{{{{{{{raw}}}}}}}} for text without tags")),
+            };
+        }
+        if matches!(self.meaning(&block.call, scope)?, Meaning::Value) {
+            let value = scope.find(&block.call.path, self);
+            return self.section(block, value.as_ref(), scope);
+        }
+        let name = block.call.path.written.as_str();
+        let arguments = self.arguments(&block.call.arguments, scope)?;
+        let argument = arguments.first().and_then(Option::as_ref);
+        let holds = match (name, arguments.len()) {
+            ("raw", _) => true,
+            ("if" | "unless", 1) => {
+                let zero = matches!(argument, Some(Ordered::Number(_)))
+                    && is_true(self.named(&block.call, "includeZero", scope)?.as_ref());
+                (is_true(argument) || zero) == (name == "if")
+            }
+            ("each", 1) => return self.each(block, argument, scope),
+            ("with", 1) if is_empty(argument) => false,
+            ("with", 1) => return self.enter(block, argument, scope),
+            ("ifEquals" | "unlessEquals", 2) => {
+                let null = Ordered::Null;
+                let other = arguments.get(1).and_then(Option::as_ref);
+                functions::equal(argument.unwrap_or(&null), other.unwrap_or(&null)) == (name == "ifEquals")
+            }
+            ("ifEquals" | "unlessEquals", _) => return problem(format!("`{name}` takes two values")),
+            ("if" | "unless" | "each" | "with", _) => return problem(format!("`{name}` takes one value")),
+            _ => match compute(name, &arguments) {
+                Some(value) => is_true(Some(&value?)),
+                None => return problem(format!("`{name}` is no block; write {{{{{name} …}}}}")),
+            },
+        };
+        self.branch(if holds { body } else { inverse }, scope)
+    }
+
+    /// A block that is called like a value: through a list, into an object or text, or a condition.
+    fn section(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
+        match value {
+            None | Some(Ordered::Null | Ordered::Bool(false)) => self.branch(block.inverse.as_ref(), scope),
+            Some(Ordered::Bool(true)) => self.branch(block.body.as_ref(), scope),
+            Some(Ordered::List(_)) => self.each(block, value, scope),
+            Some(_) => self.enter(block, value, scope),
+        }
+    }
+
+    /// Evaluates a block's body one level down.
+    fn enter(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
+        let is_here = match block.call.arguments.first() {
+            Some(argument) => argument.is_here(),
+            None => block.call.path.is_here(),
+        };
+        let parameters =
+            Parameters { names: &block.parameters, values: [value.cloned(), None], around: scope.parameters };
+        let level = Level { this: value.cloned(), above: Some(scope.level) };
+        let level = if is_here { scope.level } else { &level };
+        self.branch(block.body.as_ref(), &Scope { level, parameters: Some(&parameters), ..*scope })
+    }
+
+    fn each(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
+        let items: Vec<(Option<Arc<str>>, Ordered)> = match value {
+            Some(Ordered::List(items)) => items.iter().map(|item| (None, item.clone())).collect(),
+            Some(Ordered::Map(fields)) => {
+                fields.shared().map(|(name, item)| (Some(Arc::clone(name)), item.clone())).collect()
+            }
+            _ => Vec::new(),
+        };
+        let count = items.len();
+        if count == 0 {
+            return self.branch(block.inverse.as_ref(), scope);
+        }
+        for (index, (key, item)) in items.into_iter().enumerate() {
+            self.step(1)?;
+            let name = key.clone().map_or_else(|| Ordered::Number(index.into()), Ordered::Text);
+            let parameters = Parameters {
+                names: &block.parameters,
+                values: [Some(item.clone()), Some(name)],
+                around: scope.parameters,
+            };
+            let turn = Turn { index, count, key, around: scope.turn };
+            let level = Level { this: Some(item), above: Some(scope.level) };
+            let inner = Scope { level: &level, parameters: Some(&parameters), turn: Some(&turn), ..*scope };
+            self.branch(block.body.as_ref(), &inner)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is said of `{{> (name)}}`.
+pub(crate) const COMPUTED_NAME: &str = "dynamic partials are not supported; write the partial's name out";
+
+/// Every helper but the markers.
+const HELPERS: [&str; 20] = [
+    "and",
+    "each",
+    "eq",
+    "gt",
+    "gte",
+    "if",
+    "ifEquals",
+    "json",
+    "len",
+    "log",
+    "lookup",
+    "lt",
+    "lte",
+    "ne",
+    "not",
+    "or",
+    "raw",
+    "unless",
+    "unlessEquals",
+    "with",
+];
+
+/// The helpers that neither handlebars.js nor dotprompt has.
+const OURS: [&str; 11] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne", "not", "or", "raw"];
+
+/// The helpers that can stand in parentheses.
+const FUNCTIONS: [&str; 11] = ["and", "eq", "gt", "gte", "len", "lookup", "lt", "lte", "ne", "not", "or"];

@@ -1,0 +1,510 @@
+//! Text to template, within bounds and without recursion over blocks.
+//!
+//! Source: the grammar of handlebars.js 4.7, `src/handlebars.yy`, and what it makes of the words,
+//! `lib/handlebars/compiler/helpers.js`.
+
+use serde_json::Number;
+
+use super::scan::{Opening, Scanner, Word};
+use super::space;
+use super::{At, Block, Call, Element, Expression, Inline, Node, Partial, PartialName, Path, Strip, Template, Text};
+use crate::ordered::{Ordered, print_number};
+
+/// How deep blocks, else-chains and parentheses may nest.
+const MAX_NESTING: usize = 48;
+
+/// A template that can't be used, with where and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unparsed {
+    pub(crate) at: At,
+    pub(crate) message: String,
+}
+
+impl Unparsed {
+    pub(super) fn at<T>(at: At, message: impl Into<String>) -> Result<T, Self> {
+        Err(Self { at, message: message.into() })
+    }
+}
+
+/// Reads a template.
+///
+/// # Errors
+///
+/// The first place that can't be read.
+pub(crate) fn parse(text: &str) -> Result<Template, Unparsed> {
+    let mut parser = Parser {
+        scanner: Scanner::new(text),
+        nodes: Vec::new(),
+        open: Vec::new(),
+        foreign: Vec::new(),
+        foreign_start: None,
+    };
+    while !parser.scanner.rest().is_empty() {
+        let next = parser.text();
+        if next == Next::Tag && !parser.scanner.rest().is_empty() {
+            parser.tag()?;
+        }
+    }
+    if let Some(open) = parser.open.last() {
+        return Unparsed::at(open.at, "this block is not closed");
+    }
+    let mut template = Template { nodes: parser.nodes, foreign: parser.foreign, ..Template::default() };
+    space::control(&mut template);
+    Ok(template)
+}
+
+struct Parser<'t> {
+    scanner: Scanner<'t>,
+    /// What has been read of the innermost open block, or of the whole.
+    nodes: Vec<Node>,
+    open: Vec<Open>,
+    foreign: Vec<At>,
+    /// Where a `{%` stands whose `%}` has not come yet.
+    foreign_start: Option<At>,
+}
+
+/// A block that has not been closed yet.
+struct Open {
+    at: At,
+    head: Head,
+    strip: Strip,
+    /// What stood before it in the block around it.
+    before: Vec<Node>,
+    /// Its first branch and the tag that ended it, once an else has come.
+    first: Option<(Vec<Node>, Strip)>,
+    /// Whether its other branch is an `{{else name}}`.
+    is_chained: bool,
+}
+
+enum Head {
+    /// `{{#name}}`.
+    Block(Call, Vec<String>),
+    /// `{{^name}}`.
+    Inverted(Call, Vec<String>),
+    /// `{{else name}}`: closed together with the block it belongs to.
+    Chain(Call, Vec<String>),
+    Partial {
+        name: PartialName,
+        written: String,
+        arguments: Vec<Expression>,
+        named: Vec<(String, Expression)>,
+    },
+    Inline {
+        name: Option<String>,
+        written: String,
+    },
+}
+
+impl Head {
+    /// What its closing tag has to say.
+    fn written(&self) -> &str {
+        match self {
+            Self::Block(call, _) | Self::Inverted(call, _) | Self::Chain(call, _) => &call.path.written,
+            Self::Partial { written, .. } | Self::Inline { written, .. } => written,
+        }
+    }
+}
+
+/// What stands behind a piece of text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Tag,
+    /// More text, or backslashes before a tag.
+    Text,
+}
+
+/// A tag's arguments: values, and values by name.
+type Arguments = (Vec<Expression>, Vec<(String, Expression)>);
+
+impl Parser<'_> {
+    /// Reads text; what stands behind it.
+    fn text(&mut self) -> Next {
+        let at = self.scanner.place();
+        let whole = self.scanner.rest();
+        let (text, escaped) = self.scanner.content();
+        let length = whole.len().saturating_sub(self.scanner.rest().len());
+        self.find_foreign(at, whole.get(..length).unwrap_or_default());
+        self.push_text(at, text);
+        let Some(escaped) = escaped else { return Next::Tag };
+        self.push_text(at.behind(text), escaped);
+        Next::Text
+    }
+
+    fn push_text(&mut self, at: At, text: &str) {
+        if !text.is_empty() {
+            let text = Text { written: text.to_owned(), shown: text.to_owned(), ..Text::default() };
+            self.nodes.push(Node { at, element: Element::Text(text) });
+        }
+    }
+
+    /// Notes tags of another language: `{%` with `%}` somewhere behind it.
+    fn find_foreign(&mut self, at: At, text: &str) {
+        let mut rest = text;
+        loop {
+            let sign = if self.foreign_start.is_some() { "%}" } else { "{%" };
+            let Some((before, behind)) = rest.split_once(sign) else { return };
+            match self.foreign_start.take() {
+                Some(start) => self.foreign.push(start),
+                None => {
+                    let length = text.len().saturating_sub(rest.len()).saturating_add(before.len());
+                    self.foreign_start = Some(at.behind(text.get(..length).unwrap_or_default()));
+                }
+            }
+            rest = behind;
+        }
+    }
+
+    fn tag(&mut self) -> Result<(), Unparsed> {
+        let at = self.scanner.place();
+        let (opening, before) = self.scanner.opening();
+        match opening {
+            Opening::Raw => self.raw(at),
+            Opening::Comment => self.comment(at, before),
+            Opening::Print | Opening::PrintBraces | Opening::Decorator => self.print(at, opening, before),
+            Opening::Block | Opening::Inverted | Opening::Chain => self.block(at, opening, before),
+            Opening::Inline => self.inline(at, before),
+            Opening::Partial | Opening::PartialBlock => self.partial(at, opening, before),
+            Opening::Else => {
+                self.scanner.pass_else();
+                let behind = self.scanner.closing("}}")?;
+                self.otherwise(at, Strip { before, behind })
+            }
+            Opening::Close => self.close(at, before),
+        }
+    }
+
+    fn push(&mut self, at: At, element: Element) -> Result<(), Unparsed> {
+        self.nodes.push(Node { at, element });
+        Ok(())
+    }
+
+    fn comment(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+        let rest = self.scanner.rest();
+        if !rest.starts_with("--") {
+            let Some(end) = rest.find("}}") else { return Unparsed::at(at, "this comment is not closed by `}}`") };
+            let behind = rest.get(..end).is_some_and(|text| text.ends_with('~'));
+            self.scanner.take(end.saturating_add(2));
+            return self.push(at, Element::Comment(Strip { before, behind }));
+        }
+        let ends = ["--}}", "--~}}"].map(|end| rest.find(end).map(|start| (start, end)));
+        let Some((start, end)) = ends.into_iter().flatten().min() else {
+            return Unparsed::at(at, "this comment is not closed by `--}}`");
+        };
+        self.scanner.take(start.saturating_add(end.len()));
+        self.push(at, Element::Comment(Strip { before, behind: end.contains('~') }))
+    }
+
+    fn print(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+        let call = self.call()?;
+        let behind = self.scanner.closing(if opening == Opening::PrintBraces { "}}}" } else { "}}" })?;
+        let strip = Strip { before, behind };
+        self.push(
+            at,
+            if opening == Opening::Decorator { Element::Decorator(strip) } else { Element::Print(call, strip) },
+        )
+    }
+
+    fn block(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+        let call = self.call()?;
+        let parameters = self.parameters()?;
+        let strip = Strip { before, behind: self.scanner.closing("}}")? };
+        match opening {
+            Opening::Chain => {
+                if !matches!(self.open.last().map(|open| &open.head), Some(Head::Block(..) | Head::Chain(..))) {
+                    return Unparsed::at(at, "an else with a condition belongs into a block");
+                }
+                self.otherwise(at, strip)?;
+                if let Some(open) = self.open.last_mut() {
+                    open.is_chained = true;
+                }
+                self.enter(at, Head::Chain(call, parameters), strip)
+            }
+            Opening::Inverted => self.enter(at, Head::Inverted(call, parameters), strip),
+            _ => self.enter(at, Head::Block(call, parameters), strip),
+        }
+    }
+
+    fn inline(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+        let call = self.call()?;
+        let strip = Strip { before, behind: self.scanner.closing("}}")? };
+        let name = match (call.path.written.as_str(), call.arguments.as_slice()) {
+            ("inline", [Expression::Literal(Some(Ordered::Text(name)))]) => Some(name.as_ref().to_owned()),
+            _ => None,
+        };
+        self.enter(at, Head::Inline { name, written: call.path.written }, strip)
+    }
+
+    fn partial(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+        self.scanner.skip_space();
+        let (name, written) = if self.scanner.rest().starts_with('(') {
+            (PartialName::Computed, self.expression(0).map(|_| String::new())?)
+        } else {
+            let path = self.callee()?;
+            let name = match path.written.as_str() {
+                "@partial-block" => PartialName::Block,
+                written => PartialName::Written(written.to_owned()),
+            };
+            (name, path.written)
+        };
+        let (arguments, named) = self.arguments(0)?;
+        let open = Strip { before, behind: self.scanner.closing("}}")? };
+        if opening == Opening::PartialBlock {
+            return self.enter(at, Head::Partial { name, written, arguments, named }, open);
+        }
+        let close = Strip::default();
+        let partial = Partial { name, arguments, named, indent: String::new(), body: None, open, close };
+        self.push(at, Element::Partial(Box::new(partial)))
+    }
+
+    fn enter(&mut self, at: At, head: Head, strip: Strip) -> Result<(), Unparsed> {
+        if self.open.len() >= MAX_NESTING {
+            return Unparsed::at(at, format!("blocks nested deeper than {MAX_NESTING}"));
+        }
+        let before = core::mem::take(&mut self.nodes);
+        self.open.push(Open { at, head, strip, before, first: None, is_chained: false });
+        Ok(())
+    }
+
+    /// Begins a block's other branch.
+    fn otherwise(&mut self, at: At, strip: Strip) -> Result<(), Unparsed> {
+        let Some(open) = self.open.last_mut() else {
+            return Unparsed::at(at, "an else stands outside any block");
+        };
+        match open.head {
+            Head::Partial { .. } | Head::Inline { .. } => {
+                Unparsed::at(at, "a partial has one branch; an else has no place in it")
+            }
+            _ if open.first.is_some() => Unparsed::at(at, "this block has an else already"),
+            _ => {
+                open.first = Some((core::mem::take(&mut self.nodes), strip));
+                Ok(())
+            }
+        }
+    }
+
+    fn close(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+        let path = self.callee()?;
+        let strip = Strip { before, behind: self.scanner.closing("}}")? };
+        loop {
+            let Some(open) = self.open.pop() else { return Unparsed::at(at, "this closes a block that isn't open") };
+            let is_chain = matches!(open.head, Head::Chain(..));
+            if !is_chain && open.head.written() != path.written {
+                let message = format!("block `{}` is closed by `{}`", open.head.written(), path.written);
+                return Unparsed::at(at, message);
+            }
+            // The first link of an else-chain is closed by the block's own tag, as handlebars.js has it; each
+            // of the others by the tag that opened it.
+            let is_later_link = is_chain && matches!(self.open.last().map(|open| &open.head), Some(Head::Chain(..)));
+            let close = if is_later_link { open.strip } else { strip };
+            self.finish(open, close);
+            if !is_chain {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes a node of a block that has been read.
+    fn finish(&mut self, open: Open, close: Strip) {
+        let last = core::mem::replace(&mut self.nodes, open.before);
+        let template = |nodes: Vec<Node>, chained: bool| Template { nodes, chained, foreign: Vec::new() };
+        let (first, between, second) = match open.first {
+            None => (last, Strip::default(), None),
+            Some((first, strip)) => (first, strip, Some(template(last, open.is_chained))),
+        };
+        let strips = (open.strip, between, close);
+        let element = match open.head {
+            Head::Block(call, parameters) | Head::Chain(call, parameters) => {
+                block(call, parameters, (Some(template(first, false)), second), strips)
+            }
+            Head::Inverted(call, parameters) => block(call, parameters, (second, Some(template(first, false))), strips),
+            Head::Partial { name, arguments, named, .. } => {
+                let body = Some(template(first, false));
+                let partial = Partial { name, arguments, named, indent: String::new(), body, open: open.strip, close };
+                Element::Partial(Box::new(partial))
+            }
+            Head::Inline { name, .. } => {
+                Element::Inline(Box::new(Inline { name, body: template(first, false), open: open.strip, close }))
+            }
+        };
+        self.nodes.push(Node { at: open.at, element });
+    }
+
+    /// A raw block: text in which no tag is one.
+    fn raw(&mut self, at: At) -> Result<(), Unparsed> {
+        let call = self.call()?;
+        self.scanner.closing("}}}}")?;
+        let content = self.scanner.place();
+        let text = self.scanner.rest();
+        let Some((length, name, behind)) = raw_end(text) else {
+            return Unparsed::at(at, "this raw block is not closed");
+        };
+        if name != call.path.written {
+            return Unparsed::at(at, format!("block `{}` is closed by `{name}`", call.path.written));
+        }
+        self.scanner.take(behind);
+        let text = text.get(..length).unwrap_or_default().to_owned();
+        let text = Element::Text(Text { written: text.clone(), shown: text, ..Text::default() });
+        let body = Template { nodes: vec![Node { at: content, element: text }], ..Template::default() };
+        let strips = (Strip::default(), Strip::default(), Strip::default());
+        let element = block(call, Vec::new(), (Some(body), None), strips);
+        self.push(
+            at,
+            match element {
+                Element::Block(block) => Element::Block(Box::new(Block { is_raw: true, ..*block })),
+                other => other,
+            },
+        )
+    }
+
+    fn call(&mut self) -> Result<Call, Unparsed> {
+        let path = self.callee()?;
+        let (arguments, named) = self.arguments(0)?;
+        Ok(Call { path, arguments, named })
+    }
+
+    /// What stands first in a tag; a literal there is the name of a value.
+    fn callee(&mut self) -> Result<Path, Unparsed> {
+        match self.operand()? {
+            Operand::Path(path) => Ok(path),
+            Operand::Literal(name, _) => {
+                Ok(Path { written: name.clone(), up: 0, is_data: false, is_scoped: false, names: vec![name] })
+            }
+        }
+    }
+
+    /// Values and named values up to the end of the tag or the parentheses.
+    fn arguments(&mut self, depth: usize) -> Result<Arguments, Unparsed> {
+        let (mut arguments, mut named) = (Vec::new(), Vec::new());
+        while !self.scanner.at_end() && !self.scanner.rest().starts_with(')') && !self.scanner.is_at_parameters() {
+            match self.scanner.argument_name()? {
+                Some(name) => named.push((name, self.expression(depth)?)),
+                None if named.is_empty() => arguments.push(self.expression(depth)?),
+                None => return self.scanner.fault("values stand before named arguments"),
+            }
+        }
+        Ok((arguments, named))
+    }
+
+    fn expression(&mut self, depth: usize) -> Result<Expression, Unparsed> {
+        self.scanner.skip_space();
+        if !self.scanner.rest().starts_with('(') {
+            return Ok(match self.operand()? {
+                Operand::Path(path) => Expression::Path(path),
+                Operand::Literal(_, value) => Expression::Literal(value),
+            });
+        }
+        if depth >= MAX_NESTING {
+            return self.scanner.fault(format!("parentheses nested deeper than {MAX_NESTING}"));
+        }
+        self.scanner.eat("(");
+        let path = self.callee()?;
+        let (arguments, named) = self.arguments(depth.saturating_add(1))?;
+        self.scanner.skip_space();
+        if !self.scanner.eat(")") {
+            return self.scanner.unreadable();
+        }
+        Ok(Expression::Call(Box::new(Call { path, arguments, named })))
+    }
+
+    fn operand(&mut self) -> Result<Operand, Unparsed> {
+        self.scanner.skip_space();
+        if self.scanner.eat("@") {
+            let first = self.scanner.word()?;
+            return self.path(first, true).map(Operand::Path);
+        }
+        Ok(match self.scanner.word()? {
+            Word::Text(text) => Operand::Literal(text.clone(), Some(text.into())),
+            Word::Number(digits) => {
+                let number = digits.parse().ok().or_else(|| Number::from_f64(digits.parse().ok()?));
+                let Some(number) = number else { return self.scanner.unreadable() };
+                Operand::Literal(print_number(&number), Some(Ordered::Number(number)))
+            }
+            Word::True => Operand::Literal("true".into(), Some(Ordered::Bool(true))),
+            Word::False => Operand::Literal("false".into(), Some(Ordered::Bool(false))),
+            Word::Null => Operand::Literal("null".into(), Some(Ordered::Null)),
+            Word::Undefined => Operand::Literal("undefined".into(), None),
+            first @ Word::Name { .. } => Operand::Path(self.path(first, false)?),
+        })
+    }
+
+    /// The path that begins with `first`, which has been taken.
+    fn path(&mut self, first: Word, is_data: bool) -> Result<Path, Unparsed> {
+        let written = if is_data { "@" } else { "" }.to_owned();
+        let mut path = Path { written, up: 0, is_data, is_scoped: false, names: Vec::new() };
+        let mut next = Some(first);
+        while let Some(word) = next {
+            let Word::Name { name, is_bracketed } = word else { return self.scanner.unreadable() };
+            path.written.push_str(&name);
+            let is_place = !is_bracketed && matches!(name.as_str(), "." | ".." | "this");
+            if is_place && !path.names.is_empty() {
+                let written = &path.written;
+                return self.scanner.fault(format!("`{written}`: `{name}` stands at the start of a path only"));
+            }
+            match (is_place, name.as_str()) {
+                (true, "..") => path.up = path.up.saturating_add(1),
+                (true, _) => path.is_scoped = true,
+                (false, _) => path.names.push(name),
+            }
+            next = match self.scanner.separator() {
+                Some(sign) => {
+                    path.written.push(sign);
+                    Some(self.scanner.segment()?)
+                }
+                None => None,
+            };
+        }
+        Ok(path)
+    }
+
+    fn parameters(&mut self) -> Result<Vec<String>, Unparsed> {
+        let mut names = Vec::new();
+        if self.scanner.opens_parameters() {
+            self.scanner.skip_space();
+            while !self.scanner.eat("|") {
+                let Word::Name { name, .. } = self.scanner.word()? else { return self.scanner.unreadable() };
+                names.push(name);
+                self.scanner.skip_space();
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A value in a tag: a path, or a literal with its name and what it is.
+enum Operand {
+    Path(Path),
+    Literal(String, Option<Ordered>),
+}
+
+fn block(
+    call: Call,
+    parameters: Vec<String>,
+    (body, inverse): (Option<Template>, Option<Template>),
+    (open, between, close): (Strip, Strip, Strip),
+) -> Element {
+    Element::Block(Box::new(Block { call, parameters, body, inverse, is_raw: false, open, between, close }))
+}
+
+/// How long a raw block's text is, the name in its closing tag, and where the text goes on.
+///
+/// Raw blocks inside it are text, together with the tags that close them.
+fn raw_end(text: &str) -> Option<(usize, &str, usize)> {
+    let mut inside = 0usize;
+    let mut from = 0usize;
+    loop {
+        let start = from.saturating_add(text.get(from..)?.find("{{{{")?);
+        from = start.saturating_add(4);
+        let Some(close) = text.get(from..)?.strip_prefix('/') else {
+            inside = inside.saturating_add(1);
+            continue;
+        };
+        let end = close.find("}}}}")?;
+        if inside == 0 {
+            return Some((start, close.get(..end)?, from.saturating_add(end).saturating_add(5)));
+        }
+        inside = inside.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests;

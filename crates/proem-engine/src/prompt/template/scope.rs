@@ -1,0 +1,162 @@
+//! Where names are looked up while a template is evaluated.
+
+use std::sync::Arc;
+
+use super::evaluate::Room;
+use super::{Path, Template};
+use crate::ordered::{Fields, Ordered};
+
+/// What stands around a place in a template; a copy is cheap, and nothing in it changes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'s> {
+    /// The values that blocks went into, innermost first.
+    pub(super) level: &'s Level<'s>,
+    /// What blocks call their values.
+    pub(super) parameters: Option<&'s Parameters<'s>>,
+    /// The turns of the loops around the place, those of a calling template too.
+    pub(super) turn: Option<&'s Turn<'s>>,
+    /// What `@partial-block` is.
+    pub(super) block: Option<&'s Held<'s>>,
+    /// Partials that templates define in themselves.
+    pub(super) inlines: Option<&'s Inlines<'s>>,
+    /// How deep the place lies in blocks and partials.
+    pub(super) depth: usize,
+}
+
+/// What `this` is, and what `..` leads to.
+#[derive(Debug)]
+pub(super) struct Level<'s> {
+    pub(super) this: Option<Ordered>,
+    pub(super) above: Option<&'s Self>,
+}
+
+/// The names of one block's values.
+#[derive(Debug)]
+pub(super) struct Parameters<'s> {
+    pub(super) names: &'s [String],
+    pub(super) values: [Option<Ordered>; 2],
+    pub(super) around: Option<&'s Self>,
+}
+
+/// One turn of a loop.
+#[derive(Debug)]
+pub(super) struct Turn<'s> {
+    pub(super) index: usize,
+    pub(super) count: usize,
+    /// The name of an object's field.
+    pub(super) key: Option<Arc<str>>,
+    pub(super) around: Option<&'s Self>,
+}
+
+/// What a tag `{{#> name}}` holds, and where it stands.
+#[derive(Debug)]
+pub(super) struct Held<'s> {
+    pub(super) body: &'s Template,
+    pub(super) scope: Scope<'s>,
+}
+
+/// Partials defined in one template or branch, and where.
+#[derive(Debug)]
+pub(super) struct Inlines<'s> {
+    pub(super) partials: Vec<(&'s str, &'s Template)>,
+    pub(super) scope: Scope<'s>,
+    pub(super) around: Option<&'s Self>,
+}
+
+impl<'s> Scope<'s> {
+    /// The value that a path leads to; `None` if there is none.
+    pub(super) fn find(&self, path: &Path, room: &Room<'_>) -> Option<Ordered> {
+        if path.is_data {
+            return self.data(path, room);
+        }
+        let names = path.names.as_slice();
+        if path.up == 0
+            && !path.is_scoped
+            && let Some((first, rest)) = names.split_first()
+            && let Some(value) = self.parameter(first)
+        {
+            return walk(value.as_ref(), rest);
+        }
+        walk(self.above(path.up)?.this.as_ref(), names)
+    }
+
+    /// What a block around calls `name`; `None` if none does.
+    pub(super) fn parameter(&self, name: &str) -> Option<&'s Option<Ordered>> {
+        let around = core::iter::successors(self.parameters, |parameters| parameters.around);
+        around.into_iter().find_map(|parameters| {
+            let place = parameters.names.iter().position(|known| known == name)?;
+            parameters.values.get(place)
+        })
+    }
+
+    fn above(&self, up: usize) -> Option<&'s Level<'s>> {
+        core::iter::successors(Some(self.level), |level| level.above).nth(up)
+    }
+
+    fn data(&self, path: &Path, room: &Room<'_>) -> Option<Ordered> {
+        let (first, rest) = path.names.split_first()?;
+        let turn = || core::iter::successors(self.turn, |turn| turn.around).nth(path.up);
+        let number = |number: usize| Ordered::Number(number.into());
+        let value = match first.as_str() {
+            "root" => return walk(Some(room.root), rest),
+            "partial-block" => return self.block.map(|_| Ordered::Bool(true)),
+            "index" => turn().map(|turn| number(turn.index)),
+            "first" => turn().map(|turn| Ordered::Bool(turn.index == 0)),
+            "last" => turn().map(|turn| Ordered::Bool(turn.index.saturating_add(1) == turn.count)),
+            "key" => turn().map(|turn| match &turn.key {
+                Some(key) => Ordered::Text(Arc::clone(key)),
+                None => number(turn.index),
+            }),
+            _ => None,
+        };
+        value.or_else(|| room.context.get(first).cloned()).and_then(|value| walk(Some(&value), rest))
+    }
+}
+
+/// The value that `names` lead to from `value`.
+fn walk(value: Option<&Ordered>, names: &[String]) -> Option<Ordered> {
+    let mut value = value?.clone();
+    for name in names {
+        value = property(&value, name)?;
+    }
+    Some(value)
+}
+
+/// A value's field, item or length; lengths and places of a text count UTF-16 units, as in JavaScript.
+pub(super) fn property(value: &Ordered, name: &str) -> Option<Ordered> {
+    let number = |number: usize| Ordered::Number(number.into());
+    match (value, name) {
+        (Ordered::Map(fields), _) => fields.get(name).cloned(),
+        (Ordered::List(items), "length") => Some(number(items.len())),
+        (Ordered::Text(text), "length") => Some(number(text.encode_utf16().count())),
+        (Ordered::List(items), _) => items.get(place(name)?).cloned(),
+        (Ordered::Text(text), _) => {
+            let unit = text.encode_utf16().nth(place(name)?)?;
+            Some(String::from_utf16_lossy(&[unit]).into())
+        }
+        _ => None,
+    }
+}
+
+/// A place in a list, as JavaScript writes it.
+fn place(name: &str) -> Option<usize> {
+    name.parse::<usize>().ok().filter(|place| place.to_string() == name)
+}
+
+/// The same object with more fields, or others.
+pub(super) fn with_fields(base: Option<&Ordered>, named: Vec<(&str, Option<Ordered>)>) -> Ordered {
+    let mut fields: Fields<Ordered> = base.and_then(Ordered::fields).cloned().unwrap_or_default();
+    for (name, value) in named {
+        fields.insert(name, value.unwrap_or_default());
+    }
+    fields.into()
+}
+
+/// Whether two values are one, as JavaScript compares them.
+pub(super) fn is_same(a: Option<&Ordered>, b: Option<&Ordered>) -> bool {
+    match (a, b) {
+        (Some(Ordered::List(a)), Some(Ordered::List(b))) => Arc::ptr_eq(a, b),
+        (Some(Ordered::Map(a)), Some(Ordered::Map(b))) => Arc::ptr_eq(a, b),
+        _ => a == b,
+    }
+}

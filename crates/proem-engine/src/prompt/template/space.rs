@@ -1,0 +1,295 @@
+//! White space around tags: what `~` takes away, and the lines on which nothing but a tag stands.
+//!
+//! Source: `lib/handlebars/compiler/whitespace-control.js` of handlebars.js 4.7, step by step, since what one
+//! tag takes away decides what the next one finds.
+
+use super::scan::is_space;
+use super::{Block, Element, Node, Strip, Template, Text};
+
+/// Takes white space out of a whole template.
+pub(super) fn control(template: &mut Template) {
+    program(&mut template.nodes, Level::Whole);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// Its start and end are the start and end of a line.
+    Whole,
+    Inside,
+}
+
+/// What a tag does to the text around it.
+#[derive(Default)]
+struct Effect {
+    strip: Strip,
+    /// Whether it can stand on a line of its own: by itself, as the start and as the end of a block.
+    alone: bool,
+    opens_alone: bool,
+    closes_alone: bool,
+}
+
+/// How much white space is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Much {
+    All,
+    /// The rest of the line.
+    Line,
+}
+
+fn program(nodes: &mut [Node], level: Level) {
+    for index in 0..nodes.len() {
+        let Some(effect) = nodes.get_mut(index).and_then(|node| effect(&mut node.element)) else { continue };
+        let (starts, ends) = (starts_line(nodes, index, level), ends_line(nodes, index, level));
+        if effect.strip.behind {
+            take_after(nodes, index, Much::All);
+        }
+        if effect.strip.before {
+            take_before(nodes, index, Much::All);
+        }
+        if effect.alone && starts && ends {
+            take_after(nodes, index, Much::Line);
+            if take_before(nodes, index, Much::Line) {
+                let indent = text(nodes, index.checked_sub(1)).map(|text| indent(&text.written)).unwrap_or_default();
+                if let Some(Element::Partial(partial)) = nodes.get_mut(index).map(|node| &mut node.element)
+                    && partial.body.is_none()
+                {
+                    partial.indent = indent;
+                }
+            }
+        }
+        if effect.opens_alone && starts {
+            if let Some(first) = nodes.get_mut(index).and_then(|node| behind_opening(&mut node.element)) {
+                take_first(first, Much::Line);
+            }
+            take_before(nodes, index, Much::Line);
+        }
+        if effect.closes_alone && ends {
+            take_after(nodes, index, Much::Line);
+            if let Some(last) = nodes.get_mut(index).and_then(|node| before_closing(&mut node.element)) {
+                take_last(last, Much::Line);
+            }
+        }
+    }
+}
+
+/// What a tag does, after what it holds has been dealt with; nothing for text.
+fn effect(element: &mut Element) -> Option<Effect> {
+    match element {
+        Element::Text(_) => None,
+        Element::Print(_, strip) | Element::Decorator(strip) => Some(Effect { strip: *strip, ..Effect::default() }),
+        Element::Comment(strip) => Some(Effect { strip: *strip, alone: true, ..Effect::default() }),
+        Element::Partial(partial) => match &mut partial.body {
+            None => Some(Effect { strip: partial.open, alone: true, ..Effect::default() }),
+            Some(body) => Some(only(body, partial.open, partial.close)),
+        },
+        Element::Inline(inline) => Some(only(&mut inline.body, inline.open, inline.close)),
+        Element::Block(block) => Some(branches(block)),
+    }
+}
+
+/// A block with one branch.
+fn only(body: &mut Template, open: Strip, close: Strip) -> Effect {
+    program(&mut body.nodes, Level::Inside);
+    let effect = Effect {
+        strip: Strip { before: open.before, behind: close.behind },
+        opens_alone: first_ends_line(&body.nodes),
+        closes_alone: last_starts_line(&body.nodes),
+        alone: false,
+    };
+    if open.behind {
+        take_first(&mut body.nodes, Much::All);
+    }
+    if close.before {
+        take_last(&mut body.nodes, Much::All);
+    }
+    effect
+}
+
+fn branches(block: &mut Block) -> Effect {
+    let Block { body, inverse, open, between, close, .. } = block;
+    let (open, between, close) = (*open, *between, *close);
+    let (body, inverse) = match (body, inverse) {
+        (Some(body), Some(inverse)) => (body, inverse),
+        (Some(only_one), None) | (None, Some(only_one)) => return only(only_one, open, close),
+        (None, None) => return Effect::default(),
+    };
+    program(&mut body.nodes, Level::Inside);
+    program(&mut inverse.nodes, Level::Inside);
+    let strip = Strip { before: open.before, behind: close.behind };
+    let opens_alone = first_ends_line(&body.nodes);
+    let closes_alone = first_branch(inverse).is_some_and(|nodes| last_starts_line(nodes));
+    if open.behind {
+        take_first(&mut body.nodes, Much::All);
+    }
+    if between.before {
+        take_last(&mut body.nodes, Much::All);
+    }
+    if between.behind
+        && let Some(nodes) = first_branch(inverse)
+    {
+        take_first(nodes, Much::All);
+    }
+    if close.before
+        && let Some(nodes) = last_branch(inverse)
+    {
+        take_last(nodes, Much::All);
+    }
+    let else_ends_line = first_branch(inverse).is_some_and(|nodes| first_ends_line(nodes));
+    if last_starts_line(&body.nodes) && else_ends_line {
+        take_last(&mut body.nodes, Much::Line);
+        if let Some(nodes) = first_branch(inverse) {
+            take_first(nodes, Much::Line);
+        }
+    }
+    Effect { strip, opens_alone, closes_alone, alone: false }
+}
+
+/// What stands behind the first else.
+fn first_branch(inverse: &mut Template) -> Option<&mut Vec<Node>> {
+    if !inverse.chained {
+        return Some(&mut inverse.nodes);
+    }
+    match inverse.nodes.first_mut().map(|node| &mut node.element) {
+        Some(Element::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
+        _ => None,
+    }
+}
+
+/// What stands behind the last condition of an else-chain, or behind the only else.
+fn last_branch(inverse: &mut Template) -> Option<&mut Vec<Node>> {
+    if !inverse.chained {
+        return Some(&mut inverse.nodes);
+    }
+    match inverse.nodes.last_mut().map(|node| &mut node.element) {
+        Some(Element::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
+        _ => None,
+    }
+}
+
+/// What stands behind a block's opening tag.
+fn behind_opening(element: &mut Element) -> Option<&mut Vec<Node>> {
+    match element {
+        Element::Block(block) => block.body.as_mut().or(block.inverse.as_mut()),
+        Element::Partial(partial) => partial.body.as_mut(),
+        Element::Inline(inline) => Some(&mut inline.body),
+        _ => None,
+    }
+    .map(|template| &mut template.nodes)
+}
+
+/// What stands before a block's closing tag.
+fn before_closing(element: &mut Element) -> Option<&mut Vec<Node>> {
+    match element {
+        Element::Block(block) => block.inverse.as_mut().or(block.body.as_mut()).map(|template| &mut template.nodes),
+        other => behind_opening(other),
+    }
+}
+
+fn text(nodes: &[Node], index: Option<usize>) -> Option<&Text> {
+    match nodes.get(index?).map(|node| &node.element) {
+        Some(Element::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether nothing but white space stands before the tag on its line.
+fn starts_line(nodes: &[Node], index: usize, level: Level) -> bool {
+    let Some(before) = index.checked_sub(1) else { return level == Level::Whole };
+    let Some(text) = text(nodes, Some(before)) else { return false };
+    let written = &text.written;
+    let space = written.trim_end_matches(is_space);
+    written.get(space.len()..).is_some_and(|space| space.contains('\n'))
+        || (before == 0 && level == Level::Whole && space.is_empty())
+}
+
+/// Whether nothing but white space stands behind the tag on its line.
+fn ends_line(nodes: &[Node], index: usize, level: Level) -> bool {
+    let behind = index.saturating_add(1);
+    if behind >= nodes.len() {
+        return level == Level::Whole;
+    }
+    let Some(text) = text(nodes, Some(behind)) else { return false };
+    leading_newline(&text.written)
+        || (behind.saturating_add(1) >= nodes.len()
+            && level == Level::Whole
+            && text.written.trim_start_matches(is_space).is_empty())
+}
+
+fn leading_newline(written: &str) -> bool {
+    let rest = written.trim_start_matches(is_space);
+    written.strip_suffix(rest).is_some_and(|space| space.contains('\n'))
+}
+
+/// Whether a branch begins with the end of a line.
+fn first_ends_line(nodes: &[Node]) -> bool {
+    text(nodes, Some(0)).is_some_and(|text| leading_newline(&text.written))
+}
+
+/// Whether a branch ends with the start of a line.
+fn last_starts_line(nodes: &[Node]) -> bool {
+    text(nodes, nodes.len().checked_sub(1)).is_some_and(|text| {
+        let space = text.written.trim_end_matches(is_space);
+        text.written.get(space.len()..).is_some_and(|space| space.contains('\n'))
+    })
+}
+
+fn take_after(nodes: &mut [Node], index: usize, much: Much) {
+    if let Some(Element::Text(text)) = nodes.get_mut(index.saturating_add(1)).map(|node| &mut node.element) {
+        take_right(text, much);
+    }
+}
+
+fn take_first(nodes: &mut [Node], much: Much) {
+    if let Some(Element::Text(text)) = nodes.first_mut().map(|node| &mut node.element) {
+        take_right(text, much);
+    }
+}
+
+fn take_before(nodes: &mut [Node], index: usize, much: Much) -> bool {
+    match index.checked_sub(1).and_then(|before| nodes.get_mut(before)).map(|node| &mut node.element) {
+        Some(Element::Text(text)) => take_left(text, much),
+        _ => false,
+    }
+}
+
+fn take_last(nodes: &mut [Node], much: Much) {
+    if let Some(Element::Text(text)) = nodes.last_mut().map(|node| &mut node.element) {
+        take_left(text, much);
+    }
+}
+
+/// Takes white space from a text's start: the tag stands to its left.
+fn take_right(text: &mut Text, much: Much) {
+    if much == Much::Line && text.taken_right {
+        return;
+    }
+    let rest = match much {
+        Much::All => text.shown.trim_start_matches(is_space),
+        Much::Line => {
+            let rest = text.shown.trim_start_matches([' ', '\t']);
+            rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix(['\r', '\n'])).unwrap_or(rest)
+        }
+    };
+    text.taken_right = rest.len() < text.shown.len();
+    text.shown = rest.to_owned();
+}
+
+/// Takes white space from a text's end; whether there was any.
+fn take_left(text: &mut Text, much: Much) -> bool {
+    if much == Much::Line && text.taken_left {
+        return false;
+    }
+    let rest = match much {
+        Much::All => text.shown.trim_end_matches(is_space),
+        Much::Line => text.shown.trim_end_matches([' ', '\t']),
+    };
+    text.taken_left = rest.len() < text.shown.len();
+    text.shown.truncate(rest.len());
+    text.taken_left
+}
+
+/// The blanks at the end of a text.
+fn indent(written: &str) -> String {
+    let rest = written.trim_end_matches([' ', '\t']);
+    written.get(rest.len()..).unwrap_or_default().to_owned()
+}
