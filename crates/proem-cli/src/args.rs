@@ -182,7 +182,7 @@ Examples:
 /// How a mode is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Infer it from hints, the task's words and the work tree
+    /// Infer it from hints and from what the task asks
     Auto,
     /// Find out and propose
     Plan,
@@ -195,9 +195,9 @@ pub(crate) enum ModeArg {
 /// What the caller says about uncommitted changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GitChangesArg {
-    /// Look at the work tree
+    /// Nobody says, and the work tree decides nothing
     Auto,
-    /// There are some
+    /// There are some: act, unless --interactive or --mode says otherwise
     Yes,
     /// There are none that matter
     No,

@@ -1,16 +1,23 @@
 //! Which mode a task is to be done in, and why.
 //!
-//! The order: what the caller says, what the caller hints, keywords, what was detected, `act`.
-//! Keywords match whole words only, so `checkout` is not `check`.
+//! The order: what the caller says, what the caller hints, what the task's sentences ask, keywords,
+//! meaning, `plan`. Nothing that was detected chooses: a dirty work tree says nothing about a task.
 
-use std::collections::BTreeMap;
+mod clauses;
+mod examples;
+mod keywords;
+mod phrases;
+mod pieces;
+mod reading;
+mod speech;
 
-use proem_text::{character::is_mark, normalise::normalise};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::embedding::Vector;
-use crate::error::{Error, ErrorKind};
+pub use examples::Examples;
+pub use keywords::Keywords;
+pub use phrases::Phrases;
+use speech::{Forbids, Part, Says, parts};
 
 /// How a task is to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -49,15 +56,15 @@ pub enum Interaction {
     Interactive,
 }
 
-/// Whether there are uncommitted changes.
+/// Whether there are uncommitted changes, as the caller says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GitChanges {
-    /// Nobody says; what was detected counts, after the keywords.
+    /// Nobody says, and the work tree doesn't either: what is changed in it may be anything.
     #[default]
     Auto,
     /// The caller says yes.
     Yes,
-    /// The caller says no; what was detected doesn't count.
+    /// The caller says no, which is no hint.
     No,
 }
 
@@ -68,70 +75,35 @@ pub struct Hints {
     pub explicit: Option<Mode>,
     /// Whether a person takes part.
     pub interaction: Interaction,
-    /// Uncommitted changes, as the caller says.
+    /// Uncommitted changes.
     pub git_changes: GitChanges,
-    /// Uncommitted changes, as they were found; `None` is unknown.
-    pub detected: Option<usize>,
 }
 
-/// The keywords of each mode and language.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keywords {
-    words: BTreeMap<String, (Mode, String)>,
+/// What the task's words are read with.
+#[derive(Debug, Clone, Copy)]
+pub struct Wording<'w> {
+    /// What people say when they ask, order and forbid.
+    pub phrases: &'w Phrases,
+    /// Words that tell a mode where no sentence does.
+    pub keywords: &'w Keywords,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Language {
-    words: Vec<String>,
-}
-
-impl Keywords {
-    /// Reads a keyword file: `[mode.language] words = […]`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidFile`] if the file is not of that form.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let file: BTreeMap<Mode, BTreeMap<String, Language>> = toml::from_str(text)
-            .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("keywords: {}", e.to_string().trim_end())))?;
-        let mut words = BTreeMap::new();
-        for (mode, languages) in file {
-            for (language, list) in languages {
-                for word in list.words {
-                    if word.is_empty() || !word.chars().all(in_word) {
-                        let problem = format!("keywords: `{word}` ({language}) is not one word and would never match");
-                        return Err(Error::new(ErrorKind::InvalidFile, problem));
-                    }
-                    // The first mode in order keeps a word that two modes claim.
-                    let (owner, languages): &mut (Mode, String) =
-                        words.entry(fold(&word)).or_insert((mode, String::new()));
-                    if *owner == mode && !languages.split(", ").any(|known| known == language) {
-                        let comma = if languages.is_empty() { "" } else { ", " };
-                        languages.push_str(&format!("{comma}{language}"));
-                    }
-                }
-            }
-        }
-        Ok(Self { words })
-    }
-
-    /// The first keyword of the mode that wins, with the languages it belongs to.
-    fn find(&self, task: &str) -> Option<(Mode, String, &str)> {
-        let task = fold(task);
-        let hits = task.split(|c: char| !in_word(c)).filter_map(|word| {
-            self.words.get(word).map(|(mode, language)| (*mode, word.to_owned(), language.as_str()))
-        });
-        hits.reduce(|best, hit| if hit.0 < best.0 { hit } else { best })
-    }
-}
-
-fn in_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || is_mark(c)
-}
-
-fn fold(text: &str) -> String {
-    normalise(text).text.to_lowercase()
+/// What a mode was chosen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The caller said which.
+    Caller,
+    /// The caller hinted.
+    Hint,
+    /// The task's sentences.
+    Sentence,
+    /// A keyword of the task.
+    Keyword,
+    /// The task's meaning.
+    Meaning,
+    /// Nothing: it is the mode that changes nothing.
+    Default,
 }
 
 /// The mode, with the reason in words.
@@ -139,96 +111,90 @@ fn fold(text: &str) -> String {
 pub struct Inferred {
     /// How the task is to be worked on.
     pub mode: Mode,
+    /// What chose it.
+    pub basis: Basis,
     /// Why.
     pub reason: String,
 }
 
-/// Infers the mode of a task. `nearest` is asked last, before `act` is taken for want of a reason.
+impl Inferred {
+    fn new(mode: Mode, basis: Basis, reason: impl Into<String>) -> Self {
+        Self { mode, basis, reason: reason.into() }
+    }
+}
+
+/// Infers the mode of a task, whose words choose nothing if they are somebody else's (`None`).
+/// `nearest` is asked last, before `plan` is taken for want of a reason.
 #[must_use]
 pub fn infer(
-    task: &str,
+    task: Option<&str>,
     hints: &Hints,
-    keywords: &Keywords,
+    wording: &Wording<'_>,
     nearest: Option<&dyn Fn() -> Option<Inferred>>,
 ) -> Inferred {
-    let inferred = |mode, reason: String| Inferred { mode, reason };
     if let Some(mode) = hints.explicit {
-        return inferred(mode, "the caller says so".into());
+        return Inferred::new(mode, Basis::Caller, "the caller says so");
     }
     if hints.interaction == Interaction::Interactive {
-        return inferred(Mode::Plan, "the session is interactive".into());
+        return Inferred::new(Mode::Plan, Basis::Hint, "the session is interactive");
     }
     if hints.git_changes == GitChanges::Yes {
-        return inferred(Mode::Act, "the caller says that there are uncommitted changes".into());
+        return Inferred::new(Mode::Act, Basis::Hint, "the caller says that there are uncommitted changes");
     }
-    if let Some((mode, word, language)) = keywords.find(task) {
-        return inferred(mode, format!("the task says `{word}` ({language})"));
+    let Some(task) = task else {
+        return Inferred::new(Mode::Plan, Basis::Default, "words from outside choose no mode");
+    };
+    let (parts, trace) = parts(wording.phrases, task);
+    if let Some(inferred) = sentence(&parts, trace) {
+        return inferred;
     }
-    match (hints.git_changes, hints.detected) {
-        (GitChanges::Auto, Some(files @ 1..)) => {
-            let s = if files == 1 { "" } else { "s" };
-            inferred(Mode::Act, format!("{files} uncommitted file{s}"))
-        }
-        _ => nearest
-            .and_then(|nearest| nearest())
-            .unwrap_or_else(|| inferred(Mode::Act, "nothing says otherwise".into())),
+    // Where a sentence could be read, a keyword inside it is what it speaks of.
+    let read = parts.iter().any(|part| part.is_read);
+    let words = if read { task.split_whitespace().next().unwrap_or_default() } else { task };
+    if let Some((mode, word, language)) = wording.keywords.find(words) {
+        return Inferred::new(mode, Basis::Keyword, format!("the task says `{word}` ({language})"));
     }
+    if let Some(part) = parts.iter().find(|part| part.says == Says::Thing) {
+        return Inferred::new(Mode::Act, Basis::Sentence, format!("the task names what is wanted ({})", part.language));
+    }
+    let nearest = nearest.and_then(|nearest| nearest());
+    nearest.unwrap_or_else(|| Inferred::new(Mode::Plan, Basis::Default, "nothing says that anything is to change"))
 }
 
-/// Sentences that show what each mode is about, as vectors of one model.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Examples(BTreeMap<Mode, Vec<Vector>>);
-
-/// How many of a mode's nearest examples count.
-const NEAREST: usize = 3;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExampleFile {
-    examples: Vec<String>,
-}
-
-impl Examples {
-    /// The sentences of an example file, `[mode.language] examples = […]`, with their modes.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidFile`] if the file is not of that form.
-    pub fn sentences(text: &str) -> Result<Vec<(Mode, String)>, Error> {
-        let file: BTreeMap<Mode, BTreeMap<String, ExampleFile>> = toml::from_str(text)
-            .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("mode examples: {}", e.to_string().trim_end())))?;
-        let languages = file.into_iter().flat_map(|(mode, languages)| languages.into_values().map(move |l| (mode, l)));
-        Ok(languages.flat_map(|(mode, language)| language.examples.into_iter().map(move |text| (mode, text))).collect())
+/// The mode that a task's sentences ask for, if they say.
+///
+/// That nothing is to change outweighs everything, an order for a change everything else. A question
+/// outweighs what is said to be wrong or wanted. A judgement outweighs an answer, unless the task
+/// begins by finding out.
+fn sentence(parts: &[Part], trace: bool) -> Option<Inferred> {
+    let first = |says: Says| parts.iter().find(|part| part.says == says);
+    let inferred = |mode, part: &Part, what: &str| {
+        let words = part.words.as_ref().map(|words| format!(", `{words}`")).unwrap_or_default();
+        Inferred::new(mode, Basis::Sentence, format!("the task {what}{words} ({})", part.language))
+    };
+    let forbids = parts.iter().find(|part| part.forbids == Forbids::Changes);
+    if let Some(part) = first(Says::Order).filter(|_| forbids.is_none()) {
+        return Some(inferred(Mode::Act, part, "orders a change"));
     }
-
-    /// Adds an example.
-    pub fn add(&mut self, mode: Mode, vector: Vector) {
-        self.0.entry(mode).or_default().push(vector);
+    let asks = parts.iter().find(|part| matches!(part.says, Says::Question | Says::Tell | Says::Find | Says::Judge));
+    let finds = asks.filter(|part| part.says == Says::Find);
+    if let Some(part) = first(Says::Judge).filter(|_| finds.is_none()) {
+        return Some(inferred(Mode::Review, part, "asks for a judgement"));
     }
-
-    /// The mode whose three nearest examples are nearest in the mean, if they are at least as near
-    /// as `least`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidVector`] if the task's vector is of another model.
-    pub fn nearest(&self, task: &Vector, least: f32) -> Result<Option<Inferred>, Error> {
-        let mut best: Option<(f32, Mode)> = None;
-        for mode in Mode::ALL {
-            let vectors = self.0.get(&mode).into_iter().flatten();
-            let mut cosines = vectors.map(|vector| vector.cosine(task)).collect::<Result<Vec<f32>, Error>>()?;
-            cosines.sort_by(|a, b| b.total_cmp(a));
-            cosines.truncate(NEAREST);
-            #[expect(clippy::cast_precision_loss, reason = "at most three")]
-            let mean = cosines.iter().sum::<f32>() / cosines.len().max(1) as f32;
-            if best.is_none_or(|(most, _)| mean > most) {
-                best = Some((mean, mode));
-            }
-        }
-        Ok(best.filter(|(mean, _)| *mean >= least).map(|(mean, mode)| Inferred {
-            mode,
-            reason: format!("examples of {} are nearest in meaning ({mean:.2})", mode.as_str()),
-        }))
+    if let Some(part) = forbids {
+        return Some(Inferred::new(Mode::Plan, Basis::Sentence, format!("the task forbids changes ({})", part.language)));
+    }
+    if let Some(part) = asks {
+        let what = match part.says {
+            Says::Question => "asks a question",
+            Says::Tell => "asks for an answer",
+            _ => "asks to find out",
+        };
+        return Some(inferred(Mode::Plan, part, what));
+    }
+    match first(Says::Want) {
+        Some(part) => Some(inferred(Mode::Act, part, "says what is wrong or wanted")),
+        None => trace.then(|| Inferred::new(Mode::Act, Basis::Sentence, "the task shows an error")),
     }
 }
 
@@ -236,44 +202,94 @@ impl Examples {
 mod tests {
     use super::*;
 
-    const KEYWORDS: &str = "[plan.en]\nwords = ['research', 'explore']\n[review.en]\nwords = ['review', 'check']\n\
-                            [review.pt]\nwords = ['verifique', 'revisão']\n[act.en]\nwords = ['fix']\n";
+    const KEYWORDS: &str = "[plan.it]\nwords = ['esplora']\n[review.en]\nwords = ['review', 'check']\n";
+    const PHRASES: &str = "small = 'the, a, it, this, is, in, of, i, what, not'\nfiller = 'please, and, then, ok'\nrequest = 'could you, can you'\n\
+                           question = 'what, why, how'\ninversion = 'is, does'\nchange = 'fix||ing, add, touch, do'\nmake = 'write'\n\
+                           judge = 'review, check'\ntell = 'tell me, explain'\nfind = 'investigate'\nplan-noun = 'plan'\n\
+                           judgement = 'safe'\nopinion = \"what's wrong with\"\ntrouble = 'crashes, fails'\nnot = \"don't, do not\"\n\
+                           without = 'without'\nnothing = 'anything'\nexcept = 'else'\nhands-off = 'no changes'\nonly = 'just, only'\n\
+                           how-to = 'how to, how do i'\nand = 'and, then'\narticle = 'the, a'\nfinite = 'is, fails'\n";
 
-    fn check(task: &str, hints: Hints, mode: Mode, reason: &str) {
+    fn told(task: Option<&str>, hints: &Hints, nearest: Option<&dyn Fn() -> Option<Inferred>>) -> (Mode, Basis, String) {
+        let phrases = Phrases::parse(&[("en", PHRASES)]).unwrap();
         let keywords = Keywords::parse(KEYWORDS).unwrap();
-        assert_eq!(infer(task, &hints, &keywords, None), Inferred { mode, reason: reason.into() }, "{task:?}");
+        let inferred = infer(task, hints, &Wording { phrases: &phrases, keywords: &keywords }, nearest);
+        (inferred.mode, inferred.basis, inferred.reason)
+    }
+
+    fn check(task: &str, mode: Mode, reason: &str) {
+        let (told, _, why) = told(Some(task), &Hints::default(), None);
+        assert_eq!((told, why.as_str()), (mode, reason), "{task:?}");
     }
 
     #[test]
-    fn the_order_is_caller_hints_keywords_detection_act() {
+    fn the_order_is_caller_hints_sentences_keywords_meaning_plan() {
+        let meant = || Some(Inferred::new(Mode::Review, Basis::Meaning, "near"));
         let none = Hints::default();
-        let dirty = Hints { detected: Some(2), ..none };
-        check("review it", Hints { explicit: Some(Mode::Act), ..dirty }, Mode::Act, "the caller says so");
-        let interactive = Hints { interaction: Interaction::Interactive, ..dirty };
-        check("review it", interactive, Mode::Plan, "the session is interactive");
         let yes = Hints { git_changes: GitChanges::Yes, ..none };
-        check("review it", yes, Mode::Act, "the caller says that there are uncommitted changes");
-        check("review this diff", dirty, Mode::Review, "the task says `review` (en)");
-        check("tidy up", dirty, Mode::Act, "2 uncommitted files");
-        check("tidy up", Hints { git_changes: GitChanges::No, ..dirty }, Mode::Act, "nothing says otherwise");
-        check("", none, Mode::Act, "nothing says otherwise");
+        let interactive = Hints { interaction: Interaction::Interactive, ..yes };
+        let explicit = Hints { explicit: Some(Mode::Review), ..interactive };
+        for (task, hints, mode, basis) in [
+            ("fix it", explicit, Mode::Review, Basis::Caller),
+            ("fix it", interactive, Mode::Plan, Basis::Hint),
+            ("explain it", yes, Mode::Act, Basis::Hint),
+            ("esplora, fix it", none, Mode::Act, Basis::Sentence),
+            ("esplora", none, Mode::Plan, Basis::Keyword),
+            ("xyzzy", none, Mode::Review, Basis::Meaning),
+            ("fix it", Hints { git_changes: GitChanges::No, ..none }, Mode::Act, Basis::Sentence),
+        ] {
+            let (told, by, _) = told(Some(task), &hints, Some(&meant));
+            assert_eq!((told, by), (mode, basis), "{task:?}");
+        }
+        check("xyzzy", Mode::Plan, "nothing says that anything is to change");
+        check("", Mode::Plan, "nothing says that anything is to change");
     }
 
     #[test]
-    fn keywords_are_whole_words_in_any_case_and_form() {
+    fn words_from_outside_choose_nothing() {
         let none = Hints::default();
-        check("checkout the branch", none, Mode::Act, "nothing says otherwise");
-        check("CHECK the branch", none, Mode::Review, "the task says `check` (en)");
-        check("fazer a revisa\u{303}o do código", none, Mode::Review, "the task says `revisão` (pt)");
-        check("\u{915}\u{94d}\u{937}check", none, Mode::Act, "nothing says otherwise");
-        check("\u{937}\u{94d}check it", none, Mode::Act, "nothing says otherwise");
-        check("fix it, then review, then explore", none, Mode::Plan, "the task says `explore` (en)");
+        let outside = |hints: &Hints| told(None, hints, Some(&|| Some(Inferred::new(Mode::Act, Basis::Meaning, "near"))));
+        assert_eq!(outside(&none), (Mode::Plan, Basis::Default, "words from outside choose no mode".to_owned()));
+        assert_eq!(outside(&Hints { explicit: Some(Mode::Act), ..none }).0, Mode::Act);
+        assert_eq!(outside(&Hints { git_changes: GitChanges::Yes, ..none }).0, Mode::Act);
     }
 
     #[test]
-    fn a_file_of_another_form_is_an_error() {
-        assert_eq!(Keywords::parse("[dance.en]\nwords = []").unwrap_err().kind(), ErrorKind::InvalidFile);
-        let phrase = Keywords::parse("[plan.en]\nwords = ['look into']").unwrap_err();
-        assert_eq!(phrase.to_string(), "keywords: `look into` (en) is not one word and would never match");
+    fn what_a_sentence_asks_decides() {
+        check("fix the parser", Mode::Act, "the task orders a change, `fix` (en)");
+        check("could you please fix it?", Mode::Act, "the task orders a change, `fix` (en)");
+        check("add a review section", Mode::Act, "the task orders a change, `add` (en)");
+        check("why does it fail? fix it", Mode::Act, "the task orders a change, `fix` (en)");
+        check("investigate and fix it", Mode::Act, "the task orders a change, `fix` (en)");
+        check("what is a fix in this?", Mode::Plan, "the task asks a question (en)");
+        check("how do i add a test and fix it?", Mode::Plan, "the task asks a question (en)");
+        check("explain how to add a test and fix it", Mode::Plan, "the task asks for an answer, `explain` (en)");
+        check("write a plan", Mode::Plan, "the task asks to find out, `plan` (en)");
+        check("write a test", Mode::Act, "the task orders a change, `write` (en)");
+        check("is this safe?", Mode::Review, "the task asks for a judgement, `safe` (en)");
+        check("what's wrong with it", Mode::Review, "the task asks for a judgement, `what s wrong with` (en)");
+        check("check why it fails", Mode::Plan, "the task asks to find out, `check` (en)");
+        check("check this", Mode::Review, "the task asks for a judgement, `check` (en)");
+        check("it crashes", Mode::Act, "the task says what is wrong or wanted, `crashes` (en)");
+        check("it crashes. why?", Mode::Plan, "the task asks a question (en)");
+        check("the check fails", Mode::Act, "the task says what is wrong or wanted, `fails` (en)");
+        check("review of `fix`: what is this", Mode::Review, "the task asks for a judgement, `review` (en)");
+    }
+
+    #[test]
+    fn what_is_forbidden_is_not_ordered() {
+        check("don't touch anything, fix it", Mode::Plan, "the task forbids changes (en)");
+        check("no changes. is this safe?", Mode::Review, "the task asks for a judgement, `safe` (en)");
+        check("just tell me", Mode::Plan, "the task forbids changes (en)");
+        check("explain it without fixing anything", Mode::Plan, "the task forbids changes (en)");
+        check("fix it, don't touch the parser", Mode::Act, "the task orders a change, `fix` (en)");
+        check("fix it, don't touch anything else", Mode::Act, "the task orders a change, `fix` (en)");
+        check("explain it, don't fix it", Mode::Plan, "the task asks for an answer, `explain` (en)");
+    }
+
+    #[test]
+    fn a_trace_alone_is_to_be_mended() {
+        check("Traceback (most recent call last):\n  File \"a.py\", line 1", Mode::Act, "the task shows an error");
+        check("Traceback (most recent call last):\nwhy?", Mode::Plan, "the task asks a question (en)");
     }
 }

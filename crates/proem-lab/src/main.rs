@@ -6,6 +6,7 @@
 mod credentials;
 mod guard;
 mod handlebars;
+mod mode;
 mod npy;
 mod pack;
 mod risk;
@@ -55,6 +56,8 @@ enum Eval {
     Guard(guard::eval::EvalGuard),
     /// Templates beside handlebars.js.
     Handlebars(handlebars::eval::EvalHandlebars),
+    /// The mode in which a task is to be done.
+    Mode(mode::eval::EvalMode),
     /// The score of a change's risk.
     Risk(risk::eval::EvalRisk),
     /// The selection of tools.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Eval(Eval::Credentials(args)) => credentials::run(&args),
         Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         Command::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
+        Command::Eval(Eval::Mode(args)) => mode::eval::run(&args),
         Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };

@@ -40,17 +40,6 @@ pub(super) struct Named<'a> {
     pub(super) selected: Option<&'a selecting::Selected>,
 }
 
-/// How many files are changed or untracked; `None` is unknown.
-pub(crate) fn changed_files(gathered: &Gathered) -> Option<usize> {
-    let tree = gathered.git.as_ref()?.work_tree.as_ref()?;
-    let count = |stat: Option<DiffStat>| stat.map(|stat| usize::try_from(stat.files).unwrap_or(usize::MAX));
-    let untracked = tree.untracked.map(|files| usize::try_from(files).unwrap_or(usize::MAX));
-    let known = [count(tree.staged), count(tree.unstaged), untracked];
-    let sum = known.iter().flatten().fold(0usize, |sum, files| sum.saturating_add(*files));
-    // Some unknown part can only add to it: a known change is a change.
-    if sum > 0 || known.iter().all(Option::is_some) { Some(sum) } else { None }
-}
-
 pub(crate) fn inputs(
     request: &Request<'_>,
     mode: Mode,

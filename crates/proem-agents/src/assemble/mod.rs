@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::assemble::{Options, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
-use proem_engine::mode::{Examples, Hints, Inferred, Keywords, Mode, infer};
+use proem_engine::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;
 use proem_engine::prompt::file::PartialText;
@@ -89,6 +89,23 @@ pub fn keywords() -> Result<Keywords, Error> {
     Keywords::parse(include_str!("../../data/modes.toml"))
 }
 
+/// What people say when they ask, order and forbid, by which a task's sentences are read. The first
+/// language wins where a task may be of several.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidFile`] if an embedded file is broken, which a test rules out.
+pub fn phrases() -> Result<Phrases, Error> {
+    Phrases::parse(&[
+        ("en", include_str!("../../data/speech/en.toml")),
+        ("de", include_str!("../../data/speech/de.toml")),
+        ("fr", include_str!("../../data/speech/fr.toml")),
+        ("es", include_str!("../../data/speech/es.toml")),
+        ("pt", include_str!("../../data/speech/pt.toml")),
+        ("it", include_str!("../../data/speech/it.toml")),
+    ])
+}
+
 /// The sentences from which a mode's meaning is learned, each with its mode.
 ///
 /// # Errors
@@ -125,7 +142,7 @@ pub struct Request<'r> {
     pub gathered: &'r Gathered,
     /// What the user configured.
     pub settings: &'r Settings,
-    /// What the mode is inferred from; detection is filled in from `gathered`.
+    /// What the caller says about the mode.
     pub hints: Hints,
     /// The prompt, read from the book.
     pub prompt: &'r Prompt,
@@ -181,14 +198,11 @@ pub struct Assembled {
 /// As [`proem_engine::assemble::assemble`]; and [`ErrorKind::InvalidFile`] if an overriding
 /// constitution lacks one of the two rules that every constitution states.
 pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assembled, Error> {
-    let changed = inputs::changed_files(request.gathered);
-    let hints = Hints { detected: request.hints.detected.or(changed), ..request.hints };
     let nearest = || nearest_mode(request);
-    let mode = match request.task {
-        Task::Caller(text) => infer(text, &hints, &keywords()?, Some(&nearest)),
-        // Words from outside don't choose how much the model may do.
-        Task::Outside(_) => infer("", &hints, &keywords()?, None),
-    };
+    let (phrases, keywords) = (phrases()?, keywords()?);
+    let wording = Wording { phrases: &phrases, keywords: &keywords };
+    // Words from outside don't choose how much the model may do: they have no text here.
+    let mode = infer(request.task.text(), &request.hints, &wording, Some(&nearest));
     let (tools, more_tools) = request.settings.tools(mode.mode);
     let (skills, more_skills) = request.settings.skills(mode.mode);
     let base = BaseNames { tools: names(&tools), skills: names(&skills) };
@@ -256,11 +270,23 @@ fn names(names: &[String]) -> BTreeSet<&str> {
     names.iter().map(String::as_str).collect()
 }
 
+/// Whether only meaning could still choose a mode: neither the caller does nor the task's words.
+///
+/// # Errors
+///
+/// As [`phrases`] and [`keywords`].
+pub fn leaves_mode_open(task: &Task, hints: &Hints) -> Result<bool, Error> {
+    let Some(text) = task.text() else { return Ok(false) };
+    let (phrases, keywords) = (phrases()?, keywords()?);
+    let wording = Wording { phrases: &phrases, keywords: &keywords };
+    Ok(infer(Some(text), hints, &wording, None).basis == Basis::Default)
+}
+
 /// The mode whose examples are nearest to the task, if meaning may choose it.
 fn nearest_mode(request: &Request<'_>) -> Option<Inferred> {
     let (examples, entries) = request.mode_examples.zip(request.entries)?;
     // Vectors of another model would be an error of the caller's; then nothing is near.
-    examples.nearest(entries.task?, entries.related).ok().flatten()
+    examples.nearest(entries.task?, entries.related, Examples::LEAD).ok().flatten()
 }
 
 /// What a constitution must say, as words that must all stand in one line of it.

@@ -33,7 +33,7 @@ pub struct Settings {
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub injection_min_score: Option<f64>,
-    /// Whether a task's meaning may choose its mode where nothing else does.
+    /// Whether a task's meaning may choose its mode where neither its sentences nor its words do.
     pub semantic_mode: bool,
     /// The tokens kept free for the answer; without it, what the prompt file says.
     pub output_tokens: Option<usize>,
@@ -151,7 +151,7 @@ impl Default for Settings {
             max_results: 5,
             min_score: None,
             injection_min_score: None,
-            semantic_mode: false,
+            semantic_mode: true,
             output_tokens: None,
             tools: Vec::new(),
             skills: Vec::new(),

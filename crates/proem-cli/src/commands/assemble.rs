@@ -11,7 +11,7 @@ use proem_agents::assemble::output::{Extra, Output, capability_tokens, degraded,
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
-use proem_engine::mode::{GitChanges, Hints, Interaction, Mode};
+use proem_engine::mode::{Basis, GitChanges, Hints, Interaction, Mode};
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
@@ -42,6 +42,9 @@ use crate::project::{Project, Reading};
 use crate::records::learning::{Taught, taught};
 use crate::records::writing::{Asking, Record, Writing};
 use crate::{records, ui};
+
+/// How a person chooses another mode than the one that nothing chose.
+pub(super) const OTHERWISE: &str = "--mode act or --mode review says otherwise";
 
 /// The longest task, in bytes; a longer one is a file, not a task.
 const MAX_TASK_BYTES: u64 = 1024 * 1024;
@@ -85,7 +88,8 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let key = installation_key(&places.key())?;
     let counter = model.counter();
     let mut counts = Counts::new(counter.as_ref());
-    let prepared = Prepared::new(project, places, &task, &gathered)?;
+    let hints = hints(args);
+    let prepared = Prepared::new(project, places, (&task, &hints), &gathered)?;
     project.notes.extend(prepared.notes.iter().cloned());
     let guarding = Guarding::load(places, &tools(prepared.catalogue()))?;
     project.notes.extend(guarding.notes.iter().cloned());
@@ -95,7 +99,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
         task: &task,
         gathered: &gathered,
         settings: &project.config.assemble,
-        hints: hints(args),
+        hints,
         prompt: &prompt,
         key: &key,
         input_tokens: input_tokens(args, model, project, &prompt),
@@ -187,7 +191,9 @@ fn shortfalls(assembled: &Assembled, gathered: &Gathered) -> Vec<String> {
     });
     let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
     let guarded = assembled.noted.iter().map(Noted::in_words);
-    unknown.chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned()).collect()
+    let mode = &assembled.mode;
+    let open = (mode.basis == Basis::Default).then(|| format!("mode {}: {}; {}", mode.mode.as_str(), mode.reason, OTHERWISE));
+    open.into_iter().chain(unknown).chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned()).collect()
 }
 
 fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {
@@ -358,7 +364,6 @@ fn hints(args: &Assemble) -> Hints {
             GitChangesArg::Yes => GitChanges::Yes,
             GitChangesArg::No => GitChanges::No,
         },
-        detected: None,
     }
 }
 

@@ -7,6 +7,7 @@ use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded}
 use proem_agents::assemble::selecting::Candidate;
 use proem_engine::cache::CachePlan;
 use proem_engine::catalogue::Approval;
+use proem_engine::mode::Basis;
 use proem_engine::profile::Adapted;
 use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, State};
@@ -14,6 +15,7 @@ use proem_engine::section::Trust;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
 
+use super::assemble::OTHERWISE;
 use super::run::account::profile;
 use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
 
@@ -70,7 +72,9 @@ fn head(account: &Account<'_>, out: &mut String) {
     };
     let prompt = styled(BOLD, &format!("{} {}", report.prompt.name, report.prompt.version));
     line(out, &format!("{prompt}  for {}, {counted}", account.model.name));
-    line(out, &format!("mode {}: {}", styled(BOLD, mode.mode.as_str()), show::terminal_str(&mode.reason)));
+    let otherwise = if mode.basis == Basis::Default { format!("; {OTHERWISE}") } else { String::new() };
+    let reason = show::terminal_str(&mode.reason);
+    line(out, &format!("mode {}: {reason}{otherwise}", styled(BOLD, mode.mode.as_str())));
     out.push('\n');
 }
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use proem_agents::assemble::gathered::Gathered;
 use proem_agents::assemble::memory::EntryMeaning;
 use proem_agents::assemble::selecting::Selecting;
-use proem_agents::assemble::{Task, mode_examples};
+use proem_agents::assemble::{Task, leaves_mode_open, mode_examples};
 use proem_engine::catalogue::manifest::MAX_MANIFEST_BYTES;
 use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, text_hash, vectorise_texts};
 use proem_engine::embedding::{Embedder, Vector};
-use proem_engine::mode::Examples;
+use proem_engine::mode::{Examples, Hints};
 use proem_engine::select::{Index, Meant, Query, Selector, Usage};
 use proem_guard::{Untrusted, show};
 use proem_runtime::files::{self, Access, Content};
@@ -39,6 +39,8 @@ pub(super) struct Prepared {
     task: Vec<Option<Vector>>,
     entries: BTreeMap<Hash, Option<Vector>>,
     examples: Option<Examples>,
+    /// Whether meaning is to choose the mode.
+    mode_is_open: bool,
     /// Calls of the model for this assembly: of the built-in one for the task, of another one all
     /// requests.
     pub(super) calls: usize,
@@ -51,7 +53,12 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Reads the catalogue and embeds what is new. Nothing that goes wrong with the model fails the
     /// assembly: words decide then, and the reason is kept.
-    pub(super) fn new(project: &Project, places: &Places, task: &Task, gathered: &Gathered) -> Result<Self, Failure> {
+    pub(super) fn new(
+        project: &Project,
+        places: &Places,
+        (task, hints): (&Task, &Hints),
+        gathered: &Gathered,
+    ) -> Result<Self, Failure> {
         let loaded = load(project, places)?;
         let (model, selector, notes) = Configured::new(&project.config, places)?.calibrated();
         let text = match task {
@@ -71,6 +78,7 @@ impl Prepared {
             task: Vec::new(),
             entries: BTreeMap::new(),
             examples: None,
+            mode_is_open: leaves_mode_open(task, hints)?,
             calls: 0,
             degraded: Vec::new(),
             notes: loaded.notes.into_iter().chain(notes).collect(),
@@ -105,7 +113,7 @@ impl Prepared {
             self.notes.push(format!("the task's vector was not kept: {error}"));
         }
         self.embed_entries(project, places, gathered, model)?;
-        if project.config.assemble.semantic_mode {
+        if self.mode_is_open && project.config.assemble.semantic_mode {
             self.examples = Some(self.embed_examples(places, model)?);
         }
         Ok(())

@@ -64,7 +64,7 @@ fn a_task_from_standard_input() {
     let run = fixture.proem_with(&["assemble", "-", "--json"], "ajouter des tests\nà l'horloge\n".as_bytes());
     assert_eq!(section(&run, "task"), "ajouter des tests\nà l'horloge\n");
     assert_eq!(run.json()["task"], "ajouter des tests\nà l'horloge\n");
-    assert_eq!(run.json()["modeReason"], "the task says `ajouter` (fr)");
+    assert_eq!(run.json()["modeReason"], "the task orders a change, `ajouter` (fr)");
     assert_eq!(fixture.proem(&["assemble", "--", "-"]).code(), 2, "empty standard input");
 }
 
@@ -76,7 +76,8 @@ fn a_task_of_somebody_else_is_contained() {
     snapshot!(format!("{}---\n{}", section(&run, "request"), section(&run, "task")));
     let json = run.json();
     assert_eq!(json["task"], task, "the exact text is in the data");
-    assert_eq!((&json["mode"], &json["modeReason"]), (&json!("act"), &json!("nothing says otherwise")));
+    assert_eq!((&json["mode"], &json["modeReason"]), (&json!("plan"), &json!("words from outside choose no mode")));
+    assert!(run.stderr().contains("note: mode plan: words from outside choose no mode; --mode act or --mode review says otherwise"));
     let requests = json["report"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "request");
     assert_eq!(requests.unwrap()["sources"], json!(["task"]));
 }
@@ -88,12 +89,14 @@ fn how_the_mode_is_chosen() {
         let json = fixture.proem(&[&["assemble", "--json"], args].concat()).json();
         format!("{args:?}: {}, {}", json["mode"].as_str().unwrap(), json["modeReason"].as_str().unwrap())
     };
-    let clean = [mode(&["tidy up"]), mode(&["überprüfe die Uhr"])];
+    let clean = [mode(&["tidy up"]), mode(&["überprüfe die Uhr"]), mode(&["wo wird die Uhr gestellt"])];
     fixture.write("src/main.rs", "fn main() {}\n");
     let dirty = [
         mode(&["tidy up"]),
         mode(&["tidy up", "--git-changes", "no"]),
         mode(&["review this diff"]),
+        mode(&["wo wird die Uhr gestellt"]),
+        mode(&["add a review section", "--git-changes", "no"]),
         mode(&["review this diff", "--git-changes", "yes"]),
         mode(&["review this diff", "--interactive"]),
         mode(&["review this diff", "--interactive", "--mode", "act"]),

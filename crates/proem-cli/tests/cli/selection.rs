@@ -111,20 +111,20 @@ fn a_broken_configuration_loses_no_other_server() {
 }
 
 #[test]
-fn meaning_chooses_the_mode_only_if_it_may() {
+fn meaning_chooses_the_mode_where_nothing_else_does_unless_it_may_not() {
     let fixture = Fixture::folder().committed();
-    let task = "How does the retry logic of the downloader work?";
-    let mode = |fixture: &Fixture| {
+    let mode = |fixture: &Fixture, task: &str| {
         let json = fixture.proem(&["assemble", task, "--json"]).json();
-        (
-            json["mode"].clone(),
-            json["modeReason"].as_str().unwrap().to_owned(),
-            json["metrics"]["embeddingCalls"].clone(),
-        )
+        let reason = json["modeReason"].as_str().unwrap().to_owned();
+        (json["mode"].clone(), reason, json["metrics"]["embeddingCalls"].clone())
     };
-    assert_eq!(mode(&fixture), (json!("act"), "nothing says otherwise".to_owned(), json!(1)));
-    fixture.configure("config.toml", "[assemble]\nsemantic_mode = true\n");
-    let (mode, reason, calls) = mode(&fixture);
-    assert_eq!((mode, calls), (json!("plan"), json!(0)), "the same vector serves");
+    let asked = "How does the retry logic of the downloader work?";
+    assert_eq!(mode(&fixture, asked), (json!("plan"), "the task asks a question (en)".to_owned(), json!(1)));
+    let open = "session token expiry";
+    let (_, reason, calls) = mode(&fixture, open);
     assert!(reason.starts_with("examples of plan are nearest in meaning"), "{reason}");
+    assert_eq!(calls, json!(1), "one vector serves everything");
+    fixture.configure("config.toml", "[assemble]\nsemantic_mode = false\n");
+    let nothing = "nothing says that anything is to change".to_owned();
+    assert_eq!(mode(&fixture, open), (json!("plan"), nothing, json!(0)));
 }

@@ -1,0 +1,244 @@
+//! A task, cut into clauses of words.
+//!
+//! Invariants: code, quoted words, paths and traces are no words, so they can't tell a mode; at most
+//! [`MOST`] bytes of a task are looked at from its beginning and as many from its end, since what
+//! people paste stands between their words.
+
+use super::phrases::fold;
+
+/// How a clause ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// With a question mark.
+    Question,
+    /// With any other end of a sentence.
+    Sentence,
+    /// Its sentence goes on.
+    Comma,
+}
+
+/// A word of a clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Folded; [`CODE`] stands for what is no word.
+    pub(super) text: String,
+    /// Whether it begins with a capital letter.
+    pub(super) capital: bool,
+}
+
+/// Words between two marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clause {
+    pub(super) words: Vec<Word>,
+    pub(super) end: End,
+}
+
+/// A task's clauses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) clauses: Vec<Clause>,
+    /// Whether the task shows what a program printed when it failed.
+    pub(super) trace: bool,
+    /// The words of the clause that is not closed yet.
+    open: Vec<Word>,
+}
+
+/// The most bytes of a task that are looked at from either end.
+const MOST: usize = 16 * 1024;
+
+/// Stands for code, a name, a path, a number: anything that is no word.
+pub(super) const CODE: &str = "`";
+
+/// Beginnings of a line that programs print when they fail.
+const TRACE_LINES: [&str; 10] =
+    ["File \"", "Traceback", "thread '", "Caused by", "goroutine ", "npm ERR", "error[", "panic:", "--> ", "note: run with"];
+/// Ends of the names of errors.
+const ERROR_NAMES: [&str; 2] = ["Error", "Exception"];
+/// Quotation marks that open and close.
+const QUOTES: [(char, char); 6] = [('`', '`'), ('"', '"'), ('“', '”'), ('«', '»'), ('„', '“'), ('„', '”')];
+/// Characters that no word has.
+const CODE_MARKS: &str = "/\\_=<>@#$%{}|+*~`.";
+
+impl Cut {
+    pub(super) fn new(task: &str) -> Self {
+        let mut cut = Self::default();
+        if task.len() > MOST.saturating_mul(2) {
+            let end = task.len().saturating_sub(MOST);
+            for part in [task.get(..task.floor_char_boundary(MOST)), task.get(task.ceil_char_boundary(end)..)] {
+                cut.lines(part.unwrap_or_default());
+            }
+        } else {
+            cut.lines(task);
+        }
+        cut
+    }
+
+    fn lines(&mut self, task: &str) {
+        let mut fenced = false;
+        for line in task.lines() {
+            let trimmed = line.trim();
+            if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+                fenced = !fenced;
+            } else if is_trace(line) {
+                self.trace = true;
+            } else if !fenced {
+                unquoted(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
+            }
+            // An item of a list and a title end with their line; a wrapped sentence loses little.
+            self.close(End::Sentence);
+        }
+    }
+
+    /// One run of characters between spaces: marks, a word or several, marks.
+    fn chunk(&mut self, chunk: &str) {
+        if chunk.starts_with('@') {
+            return;
+        }
+        let edge = |c: char| !c.is_alphanumeric() && !CODE_MARKS.contains(c) || c == '.' || c == '*';
+        let begun = chunk.trim_start_matches(|c| edge(c) && c != '-');
+        let core = begun.trim_end_matches(edge);
+        let aside = chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
+        if aside {
+            self.close(End::Comma);
+        }
+        if !core.trim_matches('-').is_empty() {
+            let quoted = chunk.starts_with('\'') && chunk.trim_end_matches(['.', ',', '?', '!', ':']).ends_with('\'');
+            self.core(if quoted { CODE } else { core });
+        }
+        let marks = begun.get(core.len()..).unwrap_or(chunk);
+        if marks.contains(['?', '？']) || core.is_empty() && chunk.contains(['?', '？']) {
+            self.close(End::Question);
+        } else if marks.contains(['.', '!', ';', '…']) {
+            self.close(End::Sentence);
+        } else if marks.contains([',', ':', ')', ']', '—', '–']) {
+            self.close(End::Comma);
+        }
+    }
+
+    fn core(&mut self, core: &str) {
+        if is_code(core) {
+            self.trace |= ERROR_NAMES.iter().any(|name| core.ends_with(name));
+            self.open.push(Word { text: CODE.to_owned(), capital: false });
+            return;
+        }
+        let capital = core.starts_with(char::is_uppercase);
+        // `fix(parser)` is two clauses' words; `don't` and `peux-tu` are one's.
+        for (place, part) in core.split([',', ':', ';', '(', ')', '!', '?', '…', '—', '–']).enumerate() {
+            if place > 0 {
+                self.close(End::Comma);
+            }
+            let folded = fold(part);
+            let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            self.open.extend(words.map(|word| Word { text: word.to_owned(), capital }));
+        }
+    }
+
+    fn close(&mut self, end: End) {
+        if !self.open.is_empty() {
+            let words = std::mem::take(&mut self.open);
+            self.clauses.push(Clause { words, end });
+        } else if let Some(last) = self.clauses.last_mut() {
+            // In `why ?` and `why?!` the mark stands apart.
+            if last.end == End::Comma || end == End::Question {
+                last.end = end;
+            }
+        }
+    }
+}
+
+/// Whether a line is part of what a program printed when it failed.
+fn is_trace(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    let frame = trimmed.starts_with("at ") && (trimmed.len() < line.len() || trimmed.ends_with(')'));
+    frame || TRACE_LINES.iter().any(|beginning| trimmed.starts_with(beginning))
+}
+
+/// Whether a run of characters is a path, a flag, a number with letters, a name in code.
+fn is_code(core: &str) -> bool {
+    let humps = core.chars().zip(core.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let digits = core.chars().filter(char::is_ascii_digit).count();
+    core.starts_with('-') || core.contains("()") || core.contains(|c| CODE_MARKS.contains(c)) || humps
+        || digits > 0 && digits < core.chars().count()
+}
+
+/// The line with [`CODE`] for each quoted part; a line that is one quotation is what it quotes.
+fn unquoted(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((at, mark)) = rest.char_indices().find(|(_, c)| QUOTES.iter().any(|(opens, _)| opens == c)) {
+        let (before, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let behind = behind.strip_prefix(mark).unwrap_or_default();
+        let near = behind.get(..behind.floor_char_boundary(LONGEST_QUOTE)).unwrap_or(behind);
+        let closers = QUOTES.iter().filter(|(opens, _)| *opens == mark);
+        let closed = closers.filter_map(|(_, closes)| near.split_once(*closes)).min_by_key(|(inside, _)| inside.len());
+        out.push_str(before);
+        let Some((inside, _)) = closed else {
+            out.push(mark);
+            rest = behind;
+            continue;
+        };
+        let after = behind.strip_prefix(inside).unwrap_or_default();
+        let after = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+        if mark == '"' && out.is_empty() && after.is_empty() {
+            return inside.to_owned();
+        }
+        out.push_str(if before.ends_with(char::is_alphanumeric) { CODE } else { " ` " });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Longer than this, in bytes, nothing is taken for a quotation.
+const LONGEST_QUOTE: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(task: &str, expected: &str) {
+        let cut = Cut::new(task);
+        let clauses = cut.clauses.iter().map(|clause| {
+            let words: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
+            let end = match clause.end {
+                End::Question => "?",
+                End::Sentence => ".",
+                End::Comma => ",",
+            };
+            format!("{}{end}", words.join(" "))
+        });
+        let trace = if cut.trace { " (trace)" } else { "" };
+        assert_eq!(format!("{}{trace}", clauses.collect::<Vec<_>>().join(" ")), expected, "{task:?}");
+    }
+
+    #[test]
+    fn sentences_are_cut_at_their_marks() {
+        check("Fix it, then tell me why. OK?", "fix it, then tell me why. ok?");
+        check("pourquoi ? ça marche !", "pourquoi? ca marche.");
+        check("¿Qué hace? Don't—", "que hace? don t,");
+        check("fix(parser): handle it", "fix, parser, handle it.");
+        check("- add tests\n- Größe prüfen", "add tests. groesse pruefen.");
+        check("why?!", "why?");
+        check("", "");
+        check("?", "");
+        check("🙂 ...", "");
+    }
+
+    #[test]
+    fn what_is_no_word_is_code() {
+        check("rename `check` to \"verify it\" in src/review.rs", "rename ` to ` in `.");
+        check("check_user and verifyUser, --review, v1.2, «revue»", "` and `, `, `, `.");
+        check("rename 'check' in it's place", "rename ` in it s place.");
+        check("\"fix the bug\"", "fix the bug.");
+        check("a 404 on page", "a 404 on page.");
+        check("@bot fix it", "fix it.");
+        check("why?\n```\nfix the bug\n```", "why?");
+    }
+
+    #[test]
+    fn traces_are_told_from_sentences() {
+        check("TypeError: x is null\n    at run (a.js:1:2)", "`, x is null. (trace)");
+        check("thread 'main' panicked at src/a.rs:1", " (trace)");
+        check("at night it fails", "at night it fails.");
+    }
+}

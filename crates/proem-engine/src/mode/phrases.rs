@@ -1,0 +1,309 @@
+//! What people say when they ask, order and forbid, by language.
+
+use std::collections::BTreeMap;
+
+use proem_text::normalise::{normalise, without_marks};
+use serde::Deserialize;
+
+use crate::error::{Error, ErrorKind};
+
+/// What a phrase is a sign of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Cue {
+    /// A small word, by which a language is told.
+    Small,
+    /// Says nothing at the head of a clause: "please", "then".
+    Filler,
+    /// Makes an order of a verb with a question mark: "please".
+    Please,
+    /// Asks politely for what the verb behind it says: "could you".
+    Request,
+    /// Begins like a request and is a question: "would you approve".
+    NotRequest,
+    /// Wants what stands behind it: "we need to".
+    Wish,
+    /// Wants to know: "I don't understand".
+    Wonder,
+    /// Opens a question that no yes answers: "why".
+    Question,
+    /// Opens a question of yes or no: "is", "do we".
+    Inversion,
+    /// Closes a question: "or not".
+    Tag,
+    /// Orders a change: "add".
+    Change,
+    /// Orders what its object says, otherwise a change: "write".
+    Make,
+    /// Asks for what its object says, otherwise an answer: "give".
+    Give,
+    /// Orders to find out: "investigate".
+    Find,
+    /// Orders an answer: "explain".
+    Tell,
+    /// Looks for something that may not be there: "find".
+    Seek,
+    /// Orders a judgement: "review".
+    Judge,
+    /// A judgement as a thing: "a second opinion".
+    JudgeNoun,
+    /// What finding out results in, as a thing: "an overview".
+    PlanNoun,
+    /// What a judgement or an answer is written down in: "comments".
+    Report,
+    /// Makes a question of yes or no a judgement: "safe".
+    Judgement,
+    /// Asks for a judgement in any question: "what's wrong with".
+    Opinion,
+    /// A defect that a question may be about: "leak".
+    Problem,
+    /// Defects that nobody has found so far: "leaks".
+    Problems,
+    /// Leads from what is looked at to what is looked for: "for".
+    LookingFor,
+    /// What a statement says of a thing that doesn't work: "crashes".
+    Trouble,
+    /// What a statement says of a thing as it is wanted: "should".
+    Should,
+    /// Negates the verb behind it.
+    Not,
+    /// Negates the verb before it: "nichts".
+    NotBehind,
+    /// Negates like a preposition: "without".
+    Without,
+    /// Everything, as the object of a negated change: "anything".
+    Nothing,
+    /// Takes something out of everything: "else".
+    Except,
+    /// Speaks of something known: "the".
+    Definite,
+    /// Forbids changes by itself at the head of a clause: "no code".
+    HandsOff,
+    /// "Just", "only".
+    Only,
+    /// Asks for a way: "how to".
+    HowTo,
+    /// "Whether".
+    Whether,
+    /// "That".
+    That,
+    /// Asks whether something can be at all, which is no judgement: "possible".
+    Feasible,
+    /// Opens a clause that ends with its verb and orders nothing: "wenn".
+    Subordinate,
+    /// Joins two clauses.
+    And,
+    /// Joins two things so that no clause begins behind the next "and".
+    Between,
+    /// May stand between a verb and its object.
+    Determiner,
+    /// Stands between a verb and its object: "the".
+    Article,
+    /// A pronoun that is written onto the end of a verb: "lo" in "arréglalo".
+    Clitic,
+    /// Shows that the word before it was a noun: "is", "fails".
+    Finite,
+}
+
+/// The phrases of all languages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Phrases {
+    pub(super) languages: Vec<Language>,
+}
+
+/// The phrases of one language.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Language {
+    /// Its two letters.
+    pub(super) name: String,
+    /// By their first word.
+    words: BTreeMap<String, Vec<Phrase>>,
+    /// By what their first word begins with.
+    stems: BTreeMap<String, Vec<Phrase>>,
+    /// Pronouns that are written onto the end of verbs.
+    clitics: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Phrase {
+    /// The words behind the first one.
+    rest: Vec<String>,
+    cue: Cue,
+}
+
+/// A phrase that was found in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) cue: Cue,
+    /// How many words it has.
+    pub(super) length: usize,
+}
+
+/// The shortest stem, in bytes; shorter ones would match half a language.
+const SHORTEST_STEM: usize = 4;
+/// The longest stem, in bytes, so that a word costs the same however long it is.
+const LONGEST_STEM: usize = 16;
+
+impl Phrases {
+    /// Reads one file for each language, `cue = "phrase, phrase"`; the first language wins ties.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if a file is not of that form or a phrase could never match.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, Error> {
+        let languages = files.iter().map(|(name, text)| Language::parse(name, text));
+        Ok(Self { languages: languages.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Language {
+    fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("phrases ({name}): {problem}"));
+        let file: BTreeMap<Cue, String> =
+            toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
+        let mut language = Self { name: name.to_owned(), ..Self::default() };
+        for (cue, list) in file {
+            let phrases = list.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty());
+            for phrase in phrases {
+                language.add(cue, phrase).map_err(invalid)?;
+            }
+        }
+        Ok(language)
+    }
+
+    fn add(&mut self, cue: Cue, phrases: &str) -> Result<(), String> {
+        let folded = fold(phrases);
+        // Who types no accents types none on a final é.
+        let bare = folded.replace(FINAL_E, "e");
+        let spellings = if bare == folded { vec![folded] } else { vec![folded, bare] };
+        for phrase in spellings.iter().flat_map(|spelling| forms(spelling)) {
+            let mut words = phrase.split([' ', '\'', '-']).filter(|word| !word.is_empty()).map(str::to_owned);
+            let first = words.next().unwrap_or_default();
+            let rest: Vec<String> = words.collect();
+            let (by, first) = match first.strip_suffix('*') {
+                Some(stem) if !(SHORTEST_STEM..=LONGEST_STEM).contains(&stem.len()) => {
+                    return Err(format!("the stem of `{phrase}` has not {SHORTEST_STEM} to {LONGEST_STEM} letters"));
+                }
+                Some(stem) => (&mut self.stems, stem.to_owned()),
+                None => (&mut self.words, first),
+            };
+            if cue == Cue::Clitic {
+                self.clitics.push(first);
+                continue;
+            }
+            let letters = |word: &str| !word.is_empty() && word.chars().all(char::is_alphanumeric);
+            if !letters(&first) || !rest.iter().all(|word| letters(word.strip_suffix('*').unwrap_or(word))) {
+                return Err(format!("`{phrase}` is not made of words and would never match"));
+            }
+            let phrases = by.entry(first).or_default();
+            let phrase = Phrase { rest, cue };
+            if !phrases.contains(&phrase) {
+                phrases.push(phrase);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its sentences can be read, and not only its keywords.
+    pub(super) fn is_read(&self) -> bool {
+        self.words.values().flatten().any(|phrase| phrase.cue == Cue::Change)
+    }
+
+    /// The phrases that begin at a text's first word.
+    pub(super) fn at(&self, words: &[&str]) -> Vec<Hit> {
+        let Some((first, behind)) = words.split_first() else { return Vec::new() };
+        let whole = self.words.get(*first).or_else(|| self.without_clitic(first)).into_iter();
+        let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
+        let phrases = whole.chain(stems).flatten();
+        let found = phrases.filter(|phrase| {
+            behind.len() >= phrase.rest.len() && phrase.rest.iter().zip(behind).all(|(wanted, word)| matches(wanted, word))
+        });
+        found.map(|phrase| Hit { cue: phrase.cue, length: phrase.rest.len().saturating_add(1) }).collect()
+    }
+
+    /// The phrases that begin with a verb that has a pronoun at its end.
+    fn without_clitic(&self, word: &str) -> Option<&Vec<Phrase>> {
+        let verbs = self.clitics.iter().filter_map(|clitic| word.strip_suffix(clitic.as_str()));
+        verbs.filter(|verb| verb.len() >= SHORTEST_VERB).find_map(|verb| self.words.get(verb))
+    }
+}
+
+/// The shortest verb that a pronoun is taken off, in bytes: "une" in "únelos".
+const SHORTEST_VERB: usize = 3;
+
+fn matches(wanted: &str, word: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(stem) => word.starts_with(stem),
+        None => wanted == word,
+    }
+}
+
+/// `ajout|e|ez` is `ajoute` and `ajoutez`; a phrase without endings is itself.
+fn forms(phrase: &str) -> Vec<String> {
+    let Some((stem, endings)) = phrase.split_once('|') else { return vec![phrase.to_owned()] };
+    endings.split('|').map(|ending| format!("{stem}{ending}")).collect()
+}
+
+/// Stands for `é` at a word's end, where it tells "quité" (I took away) from "quite" (take away).
+const FINAL_E: char = 'ə';
+
+/// A text as phrases are matched: NFKC, lower case, umlauts and ß written out, without accents but
+/// that of a final é.
+pub(super) fn fold(text: &str) -> String {
+    let text = normalise(text).text.to_lowercase();
+    if text.is_ascii() {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            'ä' => plain.push_str("ae"),
+            'ö' | 'œ' => plain.push_str("oe"),
+            'ü' => plain.push_str("ue"),
+            'ß' => plain.push_str("ss"),
+            '’' | 'ʼ' => plain.push('\''),
+            'é' if rest.peek().is_none_or(|next| !next.is_alphanumeric()) => plain.push(FINAL_E),
+            c => plain.push(c),
+        }
+    }
+    without_marks(&plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_match_in_every_spelling() {
+        let file = "change = 'ajout|e|ez, änder||e, get rid of'\njudgement = 'vulnérab*'\nnot = \"don't, n’écris\"";
+        let language = Language::parse("xx", file).unwrap();
+        let found = |text: &str| {
+            let folded = fold(text);
+            let words: Vec<&str> = folded.split([' ', '\'']).collect();
+            language.at(&words).into_iter().map(|hit| (hit.cue, hit.length)).collect::<Vec<_>>()
+        };
+        for (text, expected) in [
+            ("ajoutez un test", vec![(Cue::Change, 1)]),
+            ("Ändere das", vec![(Cue::Change, 1)]),
+            ("aender das", vec![(Cue::Change, 1)]),
+            ("A\u{308}ndere", vec![(Cue::Change, 1)]),
+            ("get rid of it", vec![(Cue::Change, 3)]),
+            ("get rid", vec![]),
+            ("vulne\u{301}rabilités", vec![(Cue::Judgement, 1)]),
+            ("don’t do it", vec![(Cue::Not, 2)]),
+            ("n'ecris pas", vec![(Cue::Not, 2)]),
+            ("ajouter", vec![]),
+        ] {
+            assert_eq!(found(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_could_never_match_is_an_error() {
+        let problem = |file: &str| Phrases::parse(&[("en", file)]).unwrap_err().to_string();
+        assert_eq!(problem("change = 'a/b'"), "phrases (en): `a/b` is not made of words and would never match");
+        assert_eq!(problem("change = 'abc*'"), "phrases (en): the stem of `abc*` has not 4 to 16 letters");
+        assert!(problem("dance = 'tango'").starts_with("phrases (en): "));
+    }
+}

@@ -1,0 +1,101 @@
+//! A task's clauses as they are meant: put together where one depends on the other, and divided
+//! where "and" begins another.
+
+use super::clauses::{Clause, End, Word};
+use super::phrases::{Cue, Language, Phrases};
+use super::reading::{Reading, languages};
+
+/// A clause with its language and its place behind the one before it.
+#[derive(Debug, Clone)]
+pub(super) struct Piece<'p> {
+    pub(super) clause: Clause,
+    pub(super) language: Option<&'p Language>,
+    pub(super) joined: Joined,
+}
+
+/// What stands between a clause and the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joined {
+    Mark,
+    And,
+}
+
+/// The pieces of a task, from its clauses.
+pub(super) fn pieces(phrases: &Phrases, clauses: Vec<Clause>) -> Vec<Piece<'_>> {
+    let languages = languages(phrases, &clauses);
+    let pieces = clauses.into_iter().zip(languages);
+    let pieces = pieces.map(|(clause, language)| Piece { clause, language, joined: Joined::Mark }).collect();
+    joined(pieces).into_iter().flat_map(divided).collect()
+}
+
+/// Puts a clause that depends on the verb before its comma back: "tell me, why it fails".
+fn joined(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
+    let mut out: Vec<Piece<'_>> = Vec::new();
+    let mut governs = false;
+    for piece in pieces {
+        let Some(language) = piece.language else {
+            governs = false;
+            out.push(piece);
+            continue;
+        };
+        let reading = Reading::new(language, &piece.clause);
+        let head = reading.head();
+        let opens = |cues: &[Cue]| cues.iter().any(|cue| reading.at(head, *cue).is_some());
+        let depends = opens(&[Cue::Question, Cue::Whether, Cue::HowTo]);
+        let verb = reading.verb(head).is_some() || opens(&[Cue::Request, Cue::Wonder, Cue::Wish]);
+        let comma = piece.clause.end == End::Comma;
+        match out.last_mut().filter(|_| governs && depends) {
+            Some(last) => {
+                last.clause.words.extend(piece.clause.words);
+                last.clause.end = piece.clause.end;
+                governs = comma;
+            }
+            None => {
+                governs = comma && verb;
+                out.push(piece);
+            }
+        }
+    }
+    out
+}
+
+/// Takes "and fix it" off the words before it.
+fn divided(piece: Piece<'_>) -> Vec<Piece<'_>> {
+    let Some(language) = piece.language else { return vec![piece] };
+    let cuts = cuts(&Reading::new(language, &piece.clause));
+    let Clause { mut words, end } = piece.clause;
+    let mut out = Vec::new();
+    let mut end = end;
+    for (last, begin) in cuts.into_iter().rev() {
+        let behind: Vec<Word> = words.split_off(begin.min(words.len()));
+        words.truncate(last);
+        out.push(Piece { clause: Clause { words: behind, end }, language: Some(language), joined: Joined::And });
+        end = End::Comma;
+    }
+    out.push(Piece { clause: Clause { words, end }, language: Some(language), joined: piece.joined });
+    out.reverse();
+    out
+}
+
+/// Where a clause ends and the next one begins, in order.
+fn cuts(reading: &Reading<'_>) -> Vec<(usize, usize)> {
+    let opens = [Cue::Request, Cue::Question, Cue::Not, Cue::HandsOff, Cue::Wish, Cue::Wonder];
+    let mut cuts = Vec::new();
+    // "The difference between load and save" is one clause.
+    let mut between = false;
+    let mut at = 1;
+    while at < reading.len() {
+        between |= reading.at(at, Cue::Between).is_some();
+        let begin = reading.at(at, Cue::And).filter(|_| !between).map(|length| at.saturating_add(length));
+        let head = begin.map(|begin| reading.skip_fillers(begin));
+        let clause = |head: usize| reading.verb(head).is_some() || opens.iter().any(|cue| reading.at(head, *cue).is_some());
+        match begin.filter(|_| head.is_some_and(clause)) {
+            Some(begin) => {
+                cuts.push((at, begin));
+                at = begin.saturating_add(1);
+            }
+            None => at = at.saturating_add(1),
+        }
+    }
+    cuts
+}

@@ -1,0 +1,438 @@
+//! What a task asks, clause by clause: a change, an answer, a judgement, or that nothing changes.
+//!
+//! The words are in the phrases of each language; here is what follows from where they stand. A
+//! question that opens with "could you" is an order, an order behind "don't" is none, what stands
+//! behind "how do I" is asked about and not ordered, and the object of a verb is only a topic.
+
+use super::clauses::{Cut, End};
+use super::phrases::{Cue, Phrases};
+use super::pieces::{Joined, Piece, pieces};
+use super::reading::{Reading, Verb};
+
+/// What a clause says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// A change is ordered.
+    Order,
+    /// Something is wrong or wanted, which is an order if nothing is asked.
+    Want,
+    /// A question.
+    Question,
+    /// An order to answer.
+    Tell,
+    /// An order to find out.
+    Find,
+    /// A judgement is asked for.
+    Judge,
+    /// A thing is named and nothing is asked about it.
+    Thing,
+    /// Nothing that would tell a mode.
+    Nothing,
+}
+
+/// Whether a clause forbids every change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forbids {
+    Changes,
+    Nothing,
+}
+
+/// A clause's part in the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) says: Says,
+    pub(super) forbids: Forbids,
+    /// The words that decided, if some did.
+    pub(super) words: Option<String>,
+    pub(super) language: String,
+    /// Whether the clause is one that the phrases of its language can read.
+    pub(super) is_read: bool,
+}
+
+/// What each clause of a task says, and whether the task shows an error's trace.
+pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
+    let Cut { clauses, trace, .. } = Cut::new(task);
+    let pieces = pieces(phrases, clauses);
+    let asked = ends_as_question(&pieces);
+    let mut parts: Vec<Part> = Vec::new();
+    // What the sentence said so far, and whether it asked for a way.
+    let mut before: Option<Before> = None;
+    for (index, piece) in pieces.iter().enumerate() {
+        let Some(language) = piece.language else {
+            before = None;
+            continue;
+        };
+        let reading = Reading::new(language, &piece.clause);
+        let asked = asked.get(index).copied().unwrap_or(false);
+        let goes_on = before.filter(|before| match piece.joined {
+            Joined::And => before.way || before.asks || asked && !before.orders,
+            Joined::Mark => before.asks && asked,
+        });
+        let (mut says, mut words) = if language.is_read() { says(&reading) } else { (Says::Nothing, None) };
+        if goes_on.is_some() && says == Says::Order && reading.at(reading.head(), Cue::Request).is_none() {
+            (says, words) = (Says::Nothing, None);
+        }
+        let asks = |part: &Part| matches!(part.says, Says::Question | Says::Tell | Says::Find | Says::Judge);
+        if says == Says::Thing && asked {
+            says = Says::Question;
+        }
+        if before.is_some() && !asked && copula(&reading) {
+            (says, words) = (Says::Nothing, None);
+        }
+        if says == Says::Order && reports(&reading) && parts.iter().any(asks) {
+            says = Says::Tell;
+        }
+        let way = reading.has(Cue::HowTo) || goes_on.is_some_and(|before| before.way);
+        let asks = interrogates(&reading, says) || goes_on.is_some_and(|before| before.asks && says == Says::Nothing);
+        let orders = begins_with_order(&reading);
+        before = (piece.clause.end == End::Comma).then_some(Before { asks, orders, way });
+        let is_read = language.is_read() && reading.len() > 1;
+        parts.push(Part { says, forbids: forbids(&reading), words, language: language.name.clone(), is_read });
+    }
+    (parts, trace)
+}
+
+/// Whether an order is to write down what was asked for: "review it and leave comments".
+fn reports(reading: &Reading<'_>) -> bool {
+    let behind = reading.verb(reading.head()).map(|verb| verb.at.saturating_add(verb.length));
+    behind.is_some_and(|behind| reading.find(Cue::Report, behind..behind.saturating_add(4)).is_some())
+}
+
+/// Of each piece, whether its sentence ends with a question mark.
+fn ends_as_question(pieces: &[Piece<'_>]) -> Vec<bool> {
+    let mut asked = Vec::with_capacity(pieces.len());
+    let mut end = End::Sentence;
+    for piece in pieces.iter().rev() {
+        if piece.clause.end != End::Comma {
+            end = piece.clause.end;
+        }
+        asked.push(end == End::Question);
+    }
+    asked.reverse();
+    asked
+}
+
+/// What the clause before said in the same sentence.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    /// Whether it was a question.
+    asks: bool,
+    /// Whether it began with a verb or a request.
+    orders: bool,
+    /// Whether it asked for a way: "how to".
+    way: bool,
+}
+
+/// Whether a clause goes on with "is" and a subject that Romance languages leave out: "…, é 12 de março".
+fn copula(reading: &Reading<'_>) -> bool {
+    reading.noun_stands_first() && reading.at(reading.head(), Cue::Inversion) == Some(1) && !reading.has(Cue::Opinion)
+}
+
+fn begins_with_order(reading: &Reading<'_>) -> bool {
+    let head = reading.head();
+    reading.at(head, Cue::Request).is_some() || reading.verb(head).is_some()
+}
+
+/// Whether a clause is a question, and not an order to answer.
+fn interrogates(reading: &Reading<'_>, says: Says) -> bool {
+    says == Says::Question || says == Says::Judge && !begins_with_order(reading)
+}
+
+fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
+    let head = reading.head();
+    let at = |cue: Cue| reading.at(head, cue);
+    let asks = |cue: Cue| at(cue).is_some();
+    let question = reading.end == End::Question;
+    if hands_off(reading) == Some(HandsOff::Alone) {
+        return (Says::Nothing, None);
+    }
+    if at(Cue::Request) > at(Cue::NotRequest) && at(Cue::Request) > at(Cue::Wonder) {
+        return requested(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
+    }
+    if asks(Cue::Wonder) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
+        return asked(reading);
+    }
+    if let Some(wish) = at(Cue::Wish).filter(|wish| at(Cue::Inversion) < Some(*wish) && !question) {
+        return wished(reading, head.saturating_add(wish));
+    }
+    let longer = reading.verb(head).is_some_and(|verb| Some(verb.length) > at(Cue::Inversion));
+    if asks(Cue::Inversion) && !longer && (question || !states(reading)) {
+        return asked(reading);
+    }
+    let verb = reading.verb(head).filter(|verb| !names(reading, *verb) && at(Cue::Trouble) <= Some(verb.length) && at(Cue::Not) <= Some(verb.length));
+    if let Some(verb) = verb {
+        let change = matches!(verb.cue, Cue::Change | Cue::Make);
+        return if change && question && !reading.has(Cue::Please) { asked(reading) } else { ordered(reading, verb) };
+    }
+    if question || reading.has(Cue::Tag) {
+        return asked(reading);
+    }
+    if negated(reading) {
+        return (Says::Nothing, None);
+    }
+    match reading.final_verb() {
+        Some(verb) if !reading.has(Cue::Finite) && !asks(Cue::Subordinate) => ordered(reading, verb),
+        _ => stated(reading),
+    }
+}
+
+/// Whether a clause that begins like a question is none: "doesn't work", without a mark.
+fn states(reading: &Reading<'_>) -> bool {
+    let judged = (0..reading.len()).any(|at| reading.at(at, Cue::Judgement).is_some() && reading.at(at, Cue::Trouble).is_none());
+    reading.has(Cue::Trouble) && !judged && !reading.has(Cue::Opinion)
+}
+
+/// Whether what looks like an order names a thing: "build is red".
+fn names(reading: &Reading<'_>, verb: Verb) -> bool {
+    if reading.language != "en" {
+        return false;
+    }
+    let begin = verb.at.saturating_add(verb.length);
+    for at in begin..begin.saturating_add(3) {
+        if reading.at(at, Cue::Finite).is_some() {
+            return true;
+        }
+        if reading.at(at, Cue::Determiner).is_some() {
+            return false;
+        }
+    }
+    false
+}
+
+/// What a polite question wants.
+fn requested(reading: &Reading<'_>, begin: usize) -> (Says, Option<String>) {
+    let near = reading.verb_in(begin..begin.saturating_add(4));
+    let any = || if reading.language == "de" { reading.verb_in(begin..reading.len()) } else { None };
+    match near.or_else(any) {
+        Some(verb) => ordered(reading, verb),
+        None if reading.has(Cue::Opinion) => asked(reading),
+        None => (Says::Want, None),
+    }
+}
+
+/// What a wish is for: a change, or an answer.
+fn wished(reading: &Reading<'_>, begin: usize) -> (Says, Option<String>) {
+    let begin = reading.skip_fillers(begin);
+    if let Some(verb) = reading.verb(begin) {
+        return planned(ordered(reading, verb));
+    }
+    match reading.noun(begin) {
+        Some((Cue::JudgeNoun, at)) => (Says::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => (Says::Find, Some(reading.quote(at, 1))),
+        None => match reading.final_verb() {
+            Some(verb) => planned(ordered(reading, verb)),
+            None => (Says::Want, reading.phrase(Cue::Wish)),
+        },
+    }
+}
+
+/// What a person wants to change is an order only if they don't ask about it.
+fn planned((says, words): (Says, Option<String>)) -> (Says, Option<String>) {
+    (if says == Says::Order { Says::Want } else { says }, words)
+}
+
+/// What a verb orders, by what it is done to.
+fn ordered(reading: &Reading<'_>, verb: Verb) -> (Says, Option<String>) {
+    let behind = verb.at.saturating_add(verb.length);
+    let words = Some(reading.quote(verb.at, verb.length));
+    let noun = || reading.noun(behind).map(|(cue, at)| (cue, Some(reading.quote(at, 1))));
+    let judges = reading.has(Cue::Opinion) || reading.has(Cue::Whether) && reading.has(Cue::Judgement);
+    let says = match verb.cue {
+        Cue::Change if not_behind(reading, verb) => Says::Nothing,
+        Cue::Make | Cue::Give => {
+            return match noun() {
+                Some((Cue::JudgeNoun, noun)) => (Says::Judge, noun),
+                Some((_, noun)) => (Says::Find, noun),
+                None if verb.cue == Cue::Make && not_behind(reading, verb) => (Says::Nothing, None),
+                None if verb.cue == Cue::Make && asks_way(reading, behind) => (Says::Tell, words),
+                None if verb.cue == Cue::Make => (Says::Order, words),
+                None if judges => (Says::Judge, words),
+                None => (Says::Tell, words),
+            };
+        }
+        Cue::Judge if asks_way(reading, behind) && !reading.has(Cue::Opinion) => Says::Find,
+        Cue::Judge => Says::Judge,
+        Cue::Find if judges || looks_for_problems(reading) => Says::Judge,
+        Cue::Find => Says::Find,
+        Cue::Tell if judges || looks_for_problems(reading) || unknown_problems(reading, verb) => Says::Judge,
+        Cue::Tell => Says::Tell,
+        _ => Says::Order,
+    };
+    (says, words)
+}
+
+/// Whether a judging verb wants to know how things are: "check why it fails".
+fn asks_way(reading: &Reading<'_>, behind: usize) -> bool {
+    let question = reading.find(Cue::Question, behind..behind.saturating_add(2));
+    question.is_some_and(|at| reading.at(at, Cue::Whether).is_none() && reading.at(at, Cue::That) != reading.at(at, Cue::Question))
+}
+
+/// "for security holes" behind what is looked at.
+fn looks_for_problems(reading: &Reading<'_>) -> bool {
+    (0..reading.len()).any(|at| {
+        let behind = reading.at(at, Cue::LookingFor).map(|length| at.saturating_add(length));
+        behind.is_some_and(|behind| reading.find(Cue::Problems, behind..behind.saturating_add(3)).is_some())
+    })
+}
+
+/// Whether problems are looked for that nobody named so far: "bugs", and not "the bugs".
+fn unknown_problems(reading: &Reading<'_>, verb: Verb) -> bool {
+    if reading.at(verb.at, Cue::Seek).is_none() {
+        return false;
+    }
+    let places = (0..reading.len()).filter(|at| reading.at(*at, Cue::Problems).is_some());
+    let known = |at: usize| reading.find(Cue::Definite, at.saturating_sub(2)..at).is_some();
+    places.into_iter().any(|at| !known(at))
+}
+
+/// What a question wants: an answer or a judgement.
+fn asked(reading: &Reading<'_>) -> (Says, Option<String>) {
+    let head = reading.head();
+    if let Some(words) = reading.phrase(Cue::Opinion) {
+        return (Says::Judge, Some(words));
+    }
+    if let Some((Cue::JudgeNoun, at)) = reading.noun(head) {
+        return (Says::Judge, Some(reading.quote(at, 1)));
+    }
+    let open = reading.at(head, Cue::Question).is_some() && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
+    let wonders = reading.has(Cue::Wonder);
+    if open || reading.has(Cue::Feasible) || wonders && !reading.has(Cue::Whether) {
+        return (Says::Question, None);
+    }
+    let judged = [Cue::Judgement, Cue::Problem, Cue::Problems].into_iter().find_map(|cue| reading.phrase(cue));
+    match judged {
+        Some(words) => (Says::Judge, Some(words)),
+        None => (Says::Question, None),
+    }
+}
+
+/// What a statement or a noun phrase says.
+fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
+    if let Some(verb) = passive(reading) {
+        return ordered(reading, verb);
+    }
+    let head = reading.head();
+    if reading.has(Cue::Wonder) {
+        return asked(reading);
+    }
+    let unknown = orders_unknown(reading, head);
+    if let Some((cue, at)) = reading.noun(head.saturating_add(1)).filter(|_| unknown) {
+        return (if cue == Cue::JudgeNoun { Says::Judge } else { Says::Find }, Some(reading.quote(at, 1)));
+    }
+    if let Some(words) = reading.phrase(Cue::Trouble).or_else(|| reading.phrase(Cue::Problem)) {
+        return (Says::Want, Some(words));
+    }
+    match reading.noun(head) {
+        Some((Cue::JudgeNoun, at)) => (Says::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => (Says::Find, Some(reading.quote(at, 1))),
+        None => match reading.phrase(Cue::Should) {
+            Some(words) => (Says::Want, Some(words)),
+            None if unknown => (Says::Want, Some(reading.quote(head, 1))),
+            None if names_thing(reading) => (Says::Thing, None),
+            None => (Says::Nothing, None),
+        },
+    }
+}
+
+/// Whether a statement names a thing and asks nothing about it: "dark mode for the settings".
+fn names_thing(reading: &Reading<'_>) -> bool {
+    reading.len() >= SHORTEST_STATEMENT && reading.has(Cue::Small) && !reading.has(Cue::Question) && !reading.has(Cue::Whether)
+}
+
+/// Fewer words name nothing that could be done.
+const SHORTEST_STATEMENT: usize = 3;
+
+/// Whether an unknown word stands where a verb would: "beautify the output".
+fn orders_unknown(reading: &Reading<'_>, head: usize) -> bool {
+    reading.is_unknown(head) && reading.at(head.saturating_add(1), Cue::Article).is_some()
+}
+
+/// "Should be reviewed": an order to nobody.
+fn passive(reading: &Reading<'_>) -> Option<Verb> {
+    let should = reading.find(Cue::Should, 0..reading.len())?;
+    let verbs = (should..reading.len()).filter_map(|at| reading.verb(at));
+    verbs.into_iter().find(|verb| verb.length > 1 && matches!(verb.cue, Cue::Judge | Cue::Find))
+}
+
+fn changes(verb: Verb) -> bool {
+    matches!(verb.cue, Cue::Change | Cue::Make)
+}
+
+/// Whether a verb is negated by what stands behind it: "ändere nichts".
+fn not_behind(reading: &Reading<'_>, verb: Verb) -> bool {
+    let behind = verb.at.saturating_add(verb.length);
+    let german = reading.language == "de" && reading.len().checked_sub(1).is_some_and(|last| reading.at(last, Cue::NotBehind).is_some());
+    german || reading.find(Cue::NotBehind, behind..behind.saturating_add(2)).is_some()
+}
+
+/// Whether a clause says that something is not to be changed.
+fn negated(reading: &Reading<'_>) -> bool {
+    let head = reading.head();
+    let german = reading.language == "de";
+    let before = reading.at(head, Cue::Not).is_some_and(|length| {
+        let begin = head.saturating_add(length);
+        reading.verb_in(begin..begin.saturating_add(4)).is_some_and(changes)
+    });
+    let behind = reading.verb(head).is_some_and(|verb| changes(verb) && not_behind(reading, verb));
+    let at_the_end = german && reading.has(Cue::Not) && reading.final_verb().is_some_and(changes) && !reading.has(Cue::Finite);
+    before || behind || at_the_end
+}
+
+/// Whether a clause names anything but the verb and that it is negated.
+fn has_object(reading: &Reading<'_>) -> bool {
+    let mut at = 0;
+    while at < reading.len() {
+        let known = [Cue::Filler, Cue::Not, Cue::NotBehind].into_iter().filter_map(|cue| reading.at(at, cue)).max();
+        let verb = reading.verb(at).filter(|verb| changes(*verb)).map(|verb| verb.length);
+        let Some(length) = known.max(verb) else { return true };
+        at = at.saturating_add(length);
+    }
+    false
+}
+
+/// Whether a clause rules changes out like "without changing".
+fn without(reading: &Reading<'_>) -> bool {
+    let Some(at) = reading.find(Cue::Without, 0..reading.len()) else { return false };
+    let reach = if reading.language == "de" { reading.len() } else { at.saturating_add(4) };
+    reading.verb_in(at.saturating_add(1)..reach).is_some_and(changes)
+}
+
+/// A phrase that forbids changes, at the head of a clause that says little else.
+fn hands_off(reading: &Reading<'_>) -> Option<HandsOff> {
+    let head = reading.head();
+    (0..reading.len()).find_map(|begin| {
+        let length = reading.at(begin, Cue::HandsOff).filter(|length| begin == 0 || begin == head || *length >= LONG_PHRASE)?;
+        let mut behind = begin.saturating_add(length)..reading.len();
+        let more = behind.any(|at| reading.at(at, Cue::Small).is_none() && reading.at(at, Cue::Filler).is_none());
+        match more {
+            false => Some(HandsOff::Alone),
+            true => (length >= LONG_PHRASE).then_some(HandsOff::Beside),
+        }
+    })
+}
+
+/// Whether a clause says more than that nothing is to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HandsOff {
+    Alone,
+    Beside,
+}
+
+/// Phrases of so many words forbid changes whatever follows.
+const LONG_PHRASE: usize = 3;
+
+fn forbids(reading: &Reading<'_>) -> Forbids {
+    let everything = reading.has(Cue::Nothing) && !reading.has(Cue::Except);
+    let question = reading.at(reading.head(), Cue::Question).is_some();
+    let denied = everything && !question && (negated(reading) || without(reading));
+    let denied = denied || !question && negated(reading) && !has_object(reading);
+    if denied || hands_off(reading).is_some() || only_answers(reading) { Forbids::Changes } else { Forbids::Nothing }
+}
+
+/// "Just tell me".
+fn only_answers(reading: &Reading<'_>) -> bool {
+    let head = reading.head();
+    let Some(verb) = reading.verb(head).filter(|verb| matches!(verb.cue, Cue::Tell | Cue::Find)) else { return false };
+    let near = head.saturating_sub(3)..head.saturating_add(verb.length).saturating_add(3);
+    reading.find(Cue::Only, near).is_some()
+}

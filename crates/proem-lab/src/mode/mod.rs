@@ -1,0 +1,5 @@
+//! Measuring how a task's mode is told.
+
+pub(crate) mod eval;
+#[cfg(test)]
+mod shipped;

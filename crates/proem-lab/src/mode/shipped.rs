@@ -1,0 +1,22 @@
+//! What `scores.md` says is what the shipped rules do.
+
+use std::path::Path;
+
+use super::eval::{SCORES, kept_shares, scores};
+
+fn workspace() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_committed_scores_are_those_of_a_new_run() {
+    let committed = std::fs::read_to_string(workspace().join(SCORES)).unwrap();
+    assert_eq!(scores(&workspace()).unwrap(), committed, "run `cargo lab eval mode` and read what changed");
+}
+
+#[test]
+fn the_kept_tasks_are_told_as_well_as_promised() {
+    let (right, told_to_change) = kept_shares(&workspace()).unwrap();
+    assert!(right >= 0.92, "{right} of the kept tasks have the mode that was meant");
+    assert!(told_to_change <= 0.04, "{told_to_change} of the kept questions are told to change something");
+}
