@@ -195,10 +195,15 @@ fn what_was_listed_is_a_history_and_what_was_cleared_counts_no_more() {
 #[test]
 fn a_history_without_an_end_is_refused() {
     let fixture = Fixture::folder();
+    let endless = vec![b' '; (64 << 20) + 1];
     for flag in ["--history", "--signals", "--registry"] {
+        let run = fixture.proem_with(&["adapt", flag, "-"], &endless);
+        assert_eq!((run.code(), run.stdout()), (2, ""));
+        assert_eq!(run.stderr(), "error: `-` has more than 64 MiB; leave out what is old\n");
         let run = fixture.proem(&["adapt", flag, "/dev/zero"]);
         assert_eq!((run.code(), run.stdout()), (2, ""));
-        assert_eq!(run.stderr(), "error: `/dev/zero` has more than 64 MiB; leave out what is old\n");
+        let why = "it is a device, not a regular file; write its content into one";
+        assert_eq!(run.stderr(), format!("error: could not read `/dev/zero`: {why}\n"));
     }
 }
 

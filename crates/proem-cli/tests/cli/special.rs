@@ -28,8 +28,11 @@ fn device(path: &Path) {
     symlink("/dev/zero", path).unwrap();
 }
 
-/// What is put where a file should be, and what it is called.
-const KINDS: [(fn(&Path), &str); 2] = [(pipe, "a named pipe"), (device, "a device")];
+/// Puts something where a file should be.
+type Make = fn(&Path);
+
+/// What is put there, and what it is called.
+const KINDS: [(Make, &str); 2] = [(pipe, "a named pipe"), (device, "a device")];
 
 /// Exit code, standard output and standard error of a command; one that doesn't end is a failure.
 fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
@@ -39,11 +42,12 @@ fn within(fixture: &Fixture, args: &[&str]) -> (i32, String, String) {
     let id = child.id().to_string();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(child.wait_with_output()));
-    let Ok(output) = receiver.recv_timeout(LONGEST) else {
+    let ended = receiver.recv_timeout(LONGEST);
+    if ended.is_err() {
         _ = Command::new("kill").args(["-9", &id]).status();
-        panic!("{args:?} does not end");
-    };
-    let output = output.unwrap();
+    }
+    assert!(ended.is_ok(), "{args:?} does not end");
+    let output = ended.unwrap().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -188,7 +192,8 @@ fn what_git_opens_anywhere_is_found_when_it_says_nothing() {
         match place {
             "object" => {
                 let id = fixture.git(&["rev-parse", "HEAD:README.md"]);
-                pipe(&fixture.repo.join(format!(".git/objects/{}/{}", &id[..2], id[2..].trim_end())));
+                let (folder, name) = id.trim().split_at(2);
+                pipe(&fixture.repo.join(".git/objects").join(folder).join(name));
             }
             "included" => {
                 fixture.git(&["config", "include.path", "../odd"]);

@@ -188,9 +188,7 @@ pub(super) async fn begin(opening: Opening) -> Result<Begun, Error> {
     }
     let form = check_form(&mut link).await?;
     let origin = origin(&mut link, &opening.key).await?;
-    if origin == Origin::Own {
-        place::mark(&path, &id(&mut link).await?)?;
-    }
+    mark(&mut link, &origin).await?;
     let mut notes = Vec::new();
     if form < newest() && origin == Origin::Own {
         upgrade(&mut link).await?;
@@ -383,12 +381,16 @@ pub(super) fn seal(key: &Key, id: &str) -> String {
     hex::encode(key.seal("proem store", id.as_bytes()))
 }
 
-/// A store's id; empty if it has none.
-async fn id(link: &mut Link) -> Result<String, Error> {
+/// Writes down beside a store of this installation's own that it is there.
+async fn mark(link: &mut Link, origin: &Origin) -> Result<(), Error> {
+    if *origin == Origin::Foreign {
+        return Ok(());
+    }
     let mut script = Script::new();
     script.add("SELECT value FROM meta WHERE key = 'store_id'");
     let rows = link.run(script).await?;
-    rows.first().map_or(Ok(String::new()), |row| link.get(row, 0))
+    let id: String = rows.first().map_or(Ok(String::new()), |row| link.get(row, 0))?;
+    place::mark(&link.path, &id)
 }
 
 /// Who created a store.

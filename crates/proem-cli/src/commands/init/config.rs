@@ -47,7 +47,7 @@ const INTRODUCTION: &str = "\
 ";
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 66] = [
+const FORMS: [(&str, &str); 68] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.output_tokens", "4096"),
@@ -88,6 +88,8 @@ const FORMS: [(&str, &str); 66] = [
     ("budget.user.run_tokens", "50000"),
     ("records.days", "90"),
     ("records.keep", "\"content\""),
+    ("git.history_seconds", "120"),
+    ("git.question_seconds", "10"),
     ("embedding.provider", "\"openai\""),
     ("embedding.model", "\"text-embedding-3-small\""),
     ("embedding.dimensions", "512"),
