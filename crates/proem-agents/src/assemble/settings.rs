@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// The most tokens of context, trusted and untrusted together.
     pub max_context_tokens: usize,
-    /// The most tools named in a prompt: those named here, which come first whether a catalogue has them
-    /// or not, and those that selection adds.
+    /// The most tools named in a prompt, whether a catalogue has them or not.
     pub max_tools: usize,
-    /// The most skills named in a prompt, counted like tools.
+    /// The most skills named in a prompt, whether a catalogue has them or not.
     pub max_skills: usize,
     /// The most memories and the most events put into a prompt, each.
     pub max_memories: usize,
