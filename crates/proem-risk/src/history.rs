@@ -61,12 +61,13 @@ pub struct Commit {
     pub mends: Mends,
 }
 
-/// What a message says about mending, by its words, trailers and links.
+/// What a commit says about mending, by its words and trailers. That it closes an issue says nothing, and
+/// documentation, lint, versions and changelogs are nothing to mend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mends {
     /// Nothing.
     Nothing,
-    /// It fixes something: a keyword, a `Fixes:` trailer, a linked bug.
+    /// It fixes something: a keyword in its first line, or a trailer that names a commit or a bug.
     Fix,
     /// It reverts another commit.
     Revert,
@@ -113,7 +114,7 @@ pub struct Listed {
     pub author: Person,
     /// The first line of its message, at most 200 bytes.
     pub subject: String,
-    /// What its whole message says about mending.
+    /// What its message and its files say about mending.
     pub mends: Mends,
     /// What it touched; empty for a merge.
     pub touches: Vec<ListedTouch>,

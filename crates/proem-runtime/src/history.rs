@@ -17,6 +17,7 @@ use std::path::Path;
 
 use proem_risk::history::{Builder, History, Missing, ObjectId};
 use proem_risk::identity::Mailmap;
+use proem_risk::path::Rules;
 
 use crate::{
     Error,
@@ -83,7 +84,7 @@ pub struct Read {
 /// # Errors
 ///
 /// What git refuses; [`Error::GitAnswer`] if its log can't be understood; [`Error::History`] if the commits
-/// don't make a history. What goes wrong with the cache is a note.
+/// don't make a history; [`Error::Assessment`] if the shipped rules are damaged. What goes wrong with the cache is a note.
 pub fn history(
     git: &GitProgram,
     repository: &Repository,
@@ -106,7 +107,8 @@ pub fn history(
     let mut builder = Builder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
     let mut new = 0;
     if !is_kept {
-        let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), progress);
+        let rules = Rules::shipped().map_err(Error::Assessment)?;
+        let mut log = Log::new(builder, (Mailmap::read(&surroundings.mailmap), rules), progress);
         log.without_parents(listed(&surroundings.shallow));
         read_log(&session, wanted, &kept_tips, &mut log)?;
         (builder, new) = log.end()?;

@@ -279,6 +279,10 @@ fn a_damaged_or_foreign_kept_history_is_read_anew() {
         assert_eq!((read.new, read.notes.len()), (7, 1), "{:?}", read.notes);
     }
     assert_eq!(scene.read_cached("HEAD").notes, [""; 0]);
+    // What an earlier Proem kept is read anew without a word.
+    fs::write(scene.kept(), b"proem history 1\n").unwrap();
+    let read = scene.read_cached("HEAD");
+    assert_eq!((read.new, read.notes.len(), read.history == whole), (7, 0, true));
     // A commit that is gone, as after a collection of garbage.
     fs::remove_file(scene.kept()).unwrap();
     fs::create_dir(scene.kept_name()).unwrap();

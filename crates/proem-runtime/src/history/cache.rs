@@ -16,7 +16,10 @@ use crate::{
 };
 
 /// The form of the file, and of what is read from messages.
-const FORM: &str = "proem history 1";
+const FORM: &str = "proem history 2";
+
+/// How the file begins in the form before, in which closing an issue was a fix.
+const BEFORE: &[u8] = b"proem history 1\n";
 
 /// The most that a kept history may have, in bytes.
 const LARGEST: usize = 2 << 30;
@@ -81,7 +84,8 @@ impl<'a> Cache<'a> {
             }
         };
         let kept = self.parse(&bytes);
-        if kept.is_none() {
+        // A file that an earlier Proem wrote is nobody's mistake, and no news.
+        if kept.is_none() && !bytes.starts_with(BEFORE) {
             notes.push("the kept history was damaged or made under other conditions, and was read anew".to_owned());
         }
         kept

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use proem_risk::change::Status;
-use proem_risk::history::{Builder, Listed, ListedTouch, ObjectId};
+use proem_risk::history::{Builder, Listed, ListedTouch, Mends, ObjectId};
 use proem_risk::identity::Mailmap;
-use proem_risk::path::RepoPath;
+use proem_risk::path::{RepoPath, Rules};
 
-use super::mends::mends;
+use super::mends::{is_described, mends};
 use crate::Error;
 
 /// The command and its options; who, when and what touches what, without looking into any file.
@@ -71,6 +71,8 @@ enum Expected {
 pub(super) struct Log<'p> {
     builder: Builder,
     mailmap: Mailmap,
+    /// What tells documentation from the product.
+    rules: Rules,
     progress: &'p dyn Fn(u64),
     parents: Parents,
     /// Commits whose parents are not here.
@@ -86,10 +88,11 @@ pub(super) struct Log<'p> {
 
 impl<'p> Log<'p> {
     /// A log whose commits go to `builder`.
-    pub(super) fn new(builder: Builder, mailmap: Mailmap, progress: &'p dyn Fn(u64)) -> Self {
+    pub(super) fn new(builder: Builder, (mailmap, rules): (Mailmap, Rules), progress: &'p dyn Fn(u64)) -> Self {
         Self {
             builder,
             mailmap,
+            rules,
             progress,
             parents: Parents::All,
             alone: BTreeSet::new(),
@@ -206,13 +209,15 @@ impl<'p> Log<'p> {
         let at = std::str::from_utf8(date).ok().and_then(|date| date.parse().ok()).unwrap_or(0);
         let message = String::from_utf8_lossy(message);
         let subject = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let mends = mends(&message);
+        let is_nothing = mends != Mends::Nothing && is_described(&self.touches, &self.rules);
         self.builder.add(Listed {
             id,
             parents,
             at,
             author: self.mailmap.person(name, mail),
             subject: subject.to_owned(),
-            mends: mends(&message),
+            mends: if is_nothing { Mends::Nothing } else { mends },
             touches: std::mem::take(&mut self.touches),
         });
         self.commits = self.commits.saturating_add(1);
@@ -267,7 +272,7 @@ mod tests {
     }
 
     fn read(pieces: &[&[u8]]) -> Result<(Builder, u32), Error> {
-        let mut log = Log::new(Builder::new(None), Mailmap::default(), &|_| ());
+        let mut log = Log::new(Builder::new(None), (Mailmap::default(), Rules::shipped().unwrap()), &|_| ());
         pieces.iter().try_for_each(|piece| log.take(piece))?;
         log.end()
     }
@@ -313,7 +318,7 @@ mod tests {
         let text = format!("{ONE}|||||{message}||").replace('|', "\0");
         let heard = Cell::new(0);
         let progress = |count| heard.set(count);
-        let mut log = Log::new(Builder::new(None), Mailmap::default(), &progress);
+        let mut log = Log::new(Builder::new(None), (Mailmap::default(), Rules::shipped().unwrap()), &progress);
         text.as_bytes().chunks(1000).for_each(|piece| log.take(piece).unwrap());
         assert_eq!(log.end().unwrap().1, 1);
         assert_eq!(heard.get(), 1);

@@ -1,6 +1,7 @@
-//! What a message says about mending.
+//! What a commit says about mending.
 
-use proem_risk::history::Mends;
+use proem_risk::history::{ListedTouch, Mends};
+use proem_risk::path::{Attributes, Role, Rules, classify};
 
 /// Words of a first line that say that something is mended: those of Kamei et al. (2013) for FIX, "bug",
 /// "fix", "defect" and "patch", in their forms, without "patch", which the projects that mail their changes
@@ -37,7 +38,60 @@ const CLOSING: [&str; 9] = ["close", "closed", "closes", "fix", "fixed", "fixes"
 const TRAILERS: [&str; 8] =
     ["bug", "bug-id", "closes-bug", "fixed", "fixes", "fixes-bug", "partial-bug", "related-bug"];
 
-/// What a message says about mending. A commit that reverts a revert brings something back: it mends nothing.
+/// Words of a first line that say what was mended is no behaviour: documentation, lint, versions, changelogs.
+const CHORES: [&str; 27] = [
+    "changelog",
+    "changelogs",
+    "clippy",
+    "doc",
+    "docs",
+    "docstring",
+    "docstrings",
+    "documentation",
+    "eslint",
+    "flake8",
+    "gofmt",
+    "golangci",
+    "golint",
+    "javadoc",
+    "lint",
+    "linter",
+    "linting",
+    "lints",
+    "misspelling",
+    "pylint",
+    "readme",
+    "rustdoc",
+    "rustfmt",
+    "spelling",
+    "typo",
+    "typos",
+    "whitespace",
+];
+
+/// Words that say that behaviour was wrong, whatever else is named.
+const FAULTS: [&str; 12] = [
+    "bug",
+    "bugfix",
+    "bugs",
+    "crash",
+    "crashed",
+    "crashes",
+    "defect",
+    "defects",
+    "fault",
+    "faults",
+    "regression",
+    "regressions",
+];
+
+/// What may stand behind "fix version" that is still about its number: "fix version in setup.py".
+const OF_VERSIONS: [&str; 7] = ["bump", "for", "in", "number", "numbers", "of", "string"];
+
+/// What a message says about mending, by itself: [`is_described`] says whether the touched files can be a fix.
+///
+/// That an issue is closed says nothing: features close theirs too. A commit that reverts a revert brings
+/// something back: it mends nothing.
 pub(super) fn mends(message: &str) -> Mends {
     let mut lines = message.lines().map(str::trim).skip_while(|line| line.is_empty());
     let subject = lines.next().unwrap_or_default();
@@ -47,36 +101,77 @@ pub(super) fn mends(message: &str) -> Mends {
     if subject.starts_with("Revert \"") || message.contains("This reverts commit ") {
         return Mends::Revert;
     }
-    let mut words = subject.split(|c: char| !c.is_alphanumeric());
-    if words.any(|word| is_one_of(&WORDS, word))
-        || closes(subject)
-        || lines.any(|line| is_trailer(line) || closes(line))
-    {
+    let words = words(subject);
+    if is_chore(&words) {
+        return Mends::Nothing;
+    }
+    if words.iter().any(|word| is_one_of(&WORDS, word)) || lines.any(is_trailer) {
         return Mends::Fix;
     }
     Mends::Nothing
+}
+
+/// Whether all that a commit touched describes the product and none of it is the product: then it mends
+/// nothing, whatever its message says.
+pub(super) fn is_described(touches: &[ListedTouch], rules: &Rules) -> bool {
+    let role = |touch: &ListedTouch| classify(&touch.path, &Attributes::default(), rules).role;
+    let is_described = |touch: &ListedTouch| matches!(role(touch), Role::Documentation | Role::Lock);
+    !touches.is_empty() && touches.iter().all(is_described)
+}
+
+/// The words of a first line, without those that only close an issue.
+fn words(subject: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut pieces = subject.split_whitespace().peekable();
+    while let Some(piece) = pieces.next() {
+        if !(is_closing(piece) && pieces.peek().is_some_and(|next| is_issue(next))) {
+            words.extend(piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()));
+        }
+    }
+    words
+}
+
+/// Whether what was mended is documentation, lint, a version or a changelog.
+fn is_chore(words: &[&str]) -> bool {
+    if words.iter().any(|word| is_one_of(&FAULTS, word)) {
+        return false;
+    }
+    words.iter().any(|word| is_one_of(&CHORES, word)) || is_of_version(words)
+}
+
+/// Whether a version is set: "bump …", "release 1.2", "fix version number".
+fn is_of_version(words: &[&str]) -> bool {
+    let is_number = |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    match words {
+        [first, ..] if is_one_of(&["bump", "bumps"], first) => true,
+        [first, next, ..] if is_one_of(&["release", "version"], first) => is_number(next),
+        [first, rest @ ..] if is_one_of(&WORDS, first) => match rest {
+            [next] => is_one_of(&["version"], next),
+            [next, after, ..] => is_one_of(&["version"], next) && is_one_of(&OF_VERSIONS, after),
+            [] => false,
+        },
+        _ => false,
+    }
 }
 
 fn is_one_of(words: &[&str], word: &str) -> bool {
     words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Whether a line is a trailer with a value, such as `Fixes: 1234abcd`.
+/// Whether a line is a trailer that names a bug or a commit, such as `Fixes: 1234abcd`. `Fixes: #12` closes an
+/// issue, which may ask for anything.
 fn is_trailer(line: &str) -> bool {
     let Some((name, value)) = line.split_once(':') else { return false };
-    is_one_of(&TRAILERS, name) && value.contains(|c: char| c.is_ascii_digit())
+    let names_digits = value.contains(|c: char| c.is_ascii_digit());
+    let closes = is_closing(name) && value.split_whitespace().next().is_some_and(is_issue);
+    is_one_of(&TRAILERS, name) && names_digits && !closes
 }
 
-/// Whether a line has a closing word followed by an issue: `#12`, `owner/name#12` or the address of one.
-fn closes(line: &str) -> bool {
-    let words = line.split_whitespace();
-    let next = words.clone().skip(1);
-    words.zip(next).any(|(word, next)| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        is_one_of(&CLOSING, word) && is_issue(next)
-    })
+fn is_closing(word: &str) -> bool {
+    is_one_of(&CLOSING, word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
+/// Whether a word is an issue: `#12`, `owner/name#12` or the address of one.
 fn is_issue(word: &str) -> bool {
     let number = word.rsplit_once('#').or_else(|| word.rsplit_once("/issues/")).map(|(_, number)| number);
     number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
@@ -84,6 +179,9 @@ fn is_issue(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proem_risk::change::Status;
+    use proem_risk::path::RepoPath;
+
     use super::*;
 
     #[test]
@@ -103,9 +201,6 @@ mod tests {
             ("Change it\n\nFixes: nothing", Mends::Nothing),
             ("Change it\n\nBug: 1234", Mends::Fix),
             ("Change it\n\nCloses-Bug: #1234", Mends::Fix),
-            ("Change it\n\nCloses #12.", Mends::Fix),
-            ("Change it (resolves owner/name#12)", Mends::Fix),
-            ("Change it\n\nresolved: https://example.org/o/n/issues/12", Mends::Fix),
             ("Close the file\n\nSee #12", Mends::Nothing),
             ("Merge pull request #12", Mends::Nothing),
             ("Revert \"Add a page\"\n\nThis reverts commit 1234.", Mends::Revert),
@@ -116,5 +211,65 @@ mod tests {
         ] {
             assert_eq!(mends(message), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn closing_an_issue_is_no_fix() {
+        for (message, expected) in [
+            ("Add a flag\n\nCloses #12.", Mends::Nothing),
+            ("Add a flag\n\nFixes #12", Mends::Nothing),
+            ("Add a flag\n\nFixes: #12", Mends::Nothing),
+            ("Add a flag\n\nresolved: https://example.org/o/n/issues/12", Mends::Nothing),
+            ("Add a flag (fixes #12)", Mends::Nothing),
+            ("Add a flag (resolves owner/name#12)", Mends::Nothing),
+            ("Fixes #12", Mends::Nothing),
+            ("Fix wrong total\n\nCloses #12", Mends::Fix),
+            ("Fix wrong total (fixes #12)", Mends::Fix),
+            ("Fixes #12: crash on empty input", Mends::Fix),
+            ("Fix bug #12", Mends::Fix),
+            ("Handle empty input\n\nFixes #12\nBug: 1234", Mends::Fix),
+        ] {
+            assert_eq!(mends(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn documentation_lint_versions_and_changelogs_are_no_fixes() {
+        for (message, expected) in [
+            ("docs: fix a link", Mends::Nothing),
+            ("Fix typo in error message", Mends::Nothing),
+            ("Fix the README", Mends::Nothing),
+            ("fix clippy warnings", Mends::Nothing),
+            ("Fix lint", Mends::Nothing),
+            ("changelog: fix entry of the parser", Mends::Nothing),
+            ("Fix version", Mends::Nothing),
+            ("fix version number of the parser", Mends::Nothing),
+            ("Bump parser to fix CI", Mends::Nothing),
+            ("Release 1.2.1 with fixes", Mends::Nothing),
+            ("fix lint\n\nFixes: 1234abcd5678", Mends::Nothing),
+            ("Fix version comparison", Mends::Fix),
+            ("Release the lock, which fixes a hang", Mends::Fix),
+            ("Fix crash in the linter", Mends::Fix),
+            ("Revert \"docs: new page\"", Mends::Revert),
+        ] {
+            assert_eq!(mends(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_commit_of_documentation_alone_mends_nothing() {
+        let rules = Rules::shipped().unwrap();
+        let check = |paths: &[&str], expected: bool| {
+            let touch = |path: &&str| {
+                let path = RepoPath::new(*path);
+                ListedTouch { path, from: None, status: Status::Modified }
+            };
+            let touches: Vec<ListedTouch> = paths.iter().map(touch).collect();
+            assert_eq!(is_described(&touches, &rules), expected, "{paths:?}");
+        };
+        check(&["docs/a.rst", "CHANGES.rst", "README.md", "Cargo.lock"], true);
+        check(&["docs/a.rst", "src/a.py"], false);
+        check(&["setup.cfg"], false);
+        check(&[], false);
     }
 }
