@@ -1,11 +1,13 @@
 //! All metrics of a change, its score, its level and why.
 //!
-//! The level is the higher of two: that of the **score's percentile** among the repository's sampled commits
-//! (HIGH from the 95th, MEDIUM from the 80th, unknown for fewer than 50), and that of the **worst file** that
-//! is code or configuration. A file is HIGH with two or more HIGH signals, MEDIUM with one, MEDIUM at least if
-//! it is sensitive or if none of its Tier 1 signals is known, else LOW. If neither score nor files say
-//! anything, the change is MEDIUM and says so. A change of documentation and generated files alone is LOW and
-//! not investigated.
+//! By [`LevelRules::Rank`] the level is that of the **score's percentile** among the repository's latest commits
+//! (HIGH from the 95th, MEDIUM from the 80th), and at least MEDIUM with a sensitive file. Signals are evidence,
+//! and a HIGH one asks for an investigation; they decide only where there is no percentile, as with fewer than 50
+//! commits to compare with: then the worst file is HIGH with two or more HIGH signals and MEDIUM with one. What
+//! could not be measured raises nothing. Where nothing is known, the score included, the level is UNKNOWN. A
+//! change in which nothing runs is LOW and not investigated.
+//!
+//! By [`LevelRules::Seed`] the worst file's HIGH signals decide, and a file of which nothing is known is MEDIUM.
 //!
 //! # Confidence
 //!
@@ -32,11 +34,13 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, Reason};
+use crate::level::{Level, LevelRules, Reason};
 use crate::metric::{Metric, Name, Rank, Signal};
 use crate::metrics::{CoChange, Facts, Survey, co_change_of, counts};
-use crate::path::Class;
+use crate::path::{Class, Framework};
 use crate::score::{Model, Scored};
+
+use self::rules::By;
 
 /// Which Tier 2 metrics are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +54,11 @@ pub enum Depth {
 /// An assessed change. It holds no references, so that it can be part of a run's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assessment {
-    /// How risky: the higher of the score's level and the worst file's.
+    /// How risky.
     pub level: Level,
+    /// What decides that.
+    #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
+    pub rules: LevelRules,
     /// Why, most important first.
     pub reasons: Vec<Reason>,
     /// How much of the evidence is there and how well the score is calibrated, 0 to 1; `None` if neither
@@ -65,6 +72,9 @@ pub struct Assessment {
     pub files: Vec<FileAssessment>,
     /// Usual partners that are missing from the change, most usual first; at most 20.
     pub partners: Vec<Partner>,
+    /// How many more of them there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_partners: u32,
     /// Whether the rules want an investigation, and why not if they don't.
     pub investigate: Investigate,
     /// What could not be known, in our words: gaps of the history, the tree and the change.
@@ -77,11 +87,11 @@ pub struct Assessment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Investigate {
-    /// A HIGH signal, a sensitive file, or nothing known.
+    /// A HIGH signal, or a level above LOW.
     Yes,
-    /// All signals are LOW or MEDIUM.
+    /// The level is LOW, and so are all signals, or MEDIUM.
     NothingHigh,
-    /// Only documentation or generated files.
+    /// Only documentation, generated files and the like.
     NothingThatRuns,
 }
 
@@ -175,22 +185,27 @@ pub fn assess(facts: &Facts<'_>, model: &Model, depth: Depth) -> Result<Assessme
         together.push((index, co_change));
     }
     let (score, metrics) = scoring::score(facts, model);
+    let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
         level: Level::Low,
+        rules: facts.rules,
         reasons: Vec::new(),
         confidence: None,
         score,
         metrics,
         files: measured,
-        partners: partners::missing_partners(&survey, &together),
+        partners,
+        more_partners,
         investigate: Investigate::NothingThatRuns,
         gaps: gaps(facts),
         calibration_error: model.expected_calibration_error(),
     };
     assessment.settle();
-    for (place, file) in assessment.files.iter_mut().enumerate() {
+    let wants_two = |file: &FileAssessment| depth == Depth::TierTwo && rules::wants_tier_two(&assessment, file);
+    let two: Vec<bool> = assessment.files.iter().map(wants_two).collect();
+    for (place, (file, two)) in assessment.files.iter_mut().zip(two).enumerate() {
         if place < DETAILED {
-            detail(&survey, file, depth);
+            detail(&survey, file, if two { &TIER_TWO } else { &[] });
         } else {
             file.metrics.iter_mut().for_each(|metric| metric.details = Vec::new());
         }
@@ -204,13 +219,17 @@ pub fn assess(facts: &Facts<'_>, model: &Model, depth: Depth) -> Result<Assessme
     Ok(assessment)
 }
 
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// A file with its Tier 1 metrics, and what it changed with.
 fn tier_one(survey: &Survey<'_>, index: u32) -> (Option<FileAssessment>, CoChange) {
     let co_change = co_change_of(survey, index);
     let file = survey.file(index).map(|file| FileAssessment {
         index,
         path: file.path.lossy(),
-        class: file.class.clone(),
+        class: Class { framework: framework(survey, index), ..file.class.clone() },
         lines: file.lines_after,
         status: file.status,
         level: Level::Low,
@@ -220,12 +239,15 @@ fn tier_one(survey: &Survey<'_>, index: u32) -> (Option<FileAssessment>, CoChang
     (file, co_change)
 }
 
-/// Measures what a file of many doesn't get.
-fn detail(survey: &Survey<'_>, file: &mut FileAssessment, depth: Depth) {
-    let wants_two = depth == Depth::TierTwo && counts(file.class.role) && rules::wants_investigation(file);
-    let names = TIER_TWO.iter().filter(|_| wants_two).chain(&BESIDE);
+/// The framework that couples a file, if a file of the repository imports it: a name alone proves none.
+fn framework(survey: &Survey<'_>, file: u32) -> Option<Framework> {
+    survey.class(survey.tree_index(file)?)?.framework.clone()
+}
+
+/// Measures what a file of many doesn't get, and these Tier 2 metrics.
+fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[Name]) {
     let co_change = co_change_of(survey, file.index);
-    for name in names {
+    for name in two.iter().chain(&BESIDE) {
         if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
             file.put(metric);
         }
@@ -295,8 +317,8 @@ impl Assessment {
     }
 
     /// Whether some value of this metric could raise the level of the change, or fill an unknown: its file
-    /// counts, it is not measured yet, and either a HIGH signal would raise the change or nothing of Tier 1 is
-    /// known of the file. Never at HIGH.
+    /// counts, it is not measured yet, and a HIGH signal would raise the change, or be evidence that a model could
+    /// cite to raise it above its rank, or nothing of Tier 1 is known of the file. Never at HIGH.
     #[must_use]
     pub fn could_raise(&self, file: u32, name: Name) -> bool {
         if self.level == Level::High || name.tier().is_none() {
@@ -307,12 +329,14 @@ impl Assessment {
         if is_measured || !counts(assessed.class.role) {
             return false;
         }
-        rules::is_unknown(assessed) || rules::level_with_high(assessed, 1) > self.level
+        let by = By::of(self);
+        by == By::Kind || rules::is_unknown(assessed) || rules::level_with_high(assessed, 1, by) > self.level
     }
 
     /// Makes level, reasons, confidence and order follow from the metrics.
     fn settle(&mut self) {
-        self.files.iter_mut().for_each(rules::settle_file);
+        let by = By::of(self);
+        self.files.iter_mut().for_each(|file| rules::settle_file(file, by));
         self.files.sort_by_key(rules::order);
         rules::settle(self);
         self.confidence = confidence::of(self);

@@ -13,13 +13,17 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Name, Signal};
+use crate::path::Role;
 
-/// How risky a change or a file is.
+/// How risky a change or a file is. Unknown stands above LOW, so that nothing takes one for the other, and below
+/// MEDIUM, since it raises nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
     /// Nothing speaks against it.
     Low,
+    /// Nothing is known of it, its score included.
+    Unknown,
     /// Somebody should look.
     Medium,
     /// Somebody should look who knows the place.
@@ -32,6 +36,7 @@ impl Level {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "LOW",
+            Self::Unknown => "UNKNOWN",
             Self::Medium => "MEDIUM",
             Self::High => "HIGH",
         }
@@ -46,6 +51,29 @@ impl Level {
             Signal::High => Some(Self::High),
             Signal::Unknown | Signal::None => None,
         }
+    }
+}
+
+/// What decides the level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LevelRules {
+    /// The place of the score among the repository's past commits. Signals are evidence; they decide where there
+    /// is no such place.
+    Rank,
+    /// The worst file's HIGH signals: two make HIGH, one MEDIUM, and nothing known MEDIUM.
+    Seed,
+    /// The higher of both. Nobody can choose it: it is what decided before the rank did, and recorded
+    /// assessments that don't say otherwise go on under it.
+    #[default]
+    RankOrSeed,
+}
+
+impl LevelRules {
+    /// Whether they are those of records that name none.
+    #[must_use]
+    pub fn are_of_before(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -75,8 +103,17 @@ pub enum Reason {
         /// Which of the change's files.
         file: u32,
     },
-    /// Nothing could be measured: MEDIUM at least.
+    /// Nothing could be measured: MEDIUM at least by [`LevelRules::Seed`].
     AllUnknown,
+    /// Nothing could be measured, so nothing is known.
+    NothingKnown,
+    /// There is no place among past commits, so the signals decide.
+    Unranked,
+    /// Nothing in it runs.
+    NothingRuns {
+        /// What changes instead, each once.
+        roles: Vec<Role>,
+    },
     /// A model raised it, with cited evidence.
     Raised {
         /// The level before.
@@ -90,7 +127,7 @@ impl Reason {
     pub fn in_words(&self) -> String {
         match self {
             Self::Score { percentile } => {
-                format!("its score is above that of {percentile:.0} % of the repository's sampled commits")
+                format!("its score is above that of {percentile:.0} % of the repository's latest commits")
             }
             Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
             Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", listed(names)),
@@ -98,6 +135,12 @@ impl Reason {
             Self::Sensitive { .. } => "a sensitive file is at least MEDIUM".to_string(),
             Self::WorstFile { .. } => "its most risky file has this level".to_string(),
             Self::AllUnknown => "none of its signals could be measured, which counts as MEDIUM at least".to_string(),
+            Self::NothingKnown => "nothing about it could be measured".to_string(),
+            Self::Unranked => "its place among past commits is unknown, so its signals decide".to_string(),
+            Self::NothingRuns { roles } => {
+                let words: Vec<&str> = roles.iter().map(|role| changing(*role)).collect();
+                format!("only {} {}", joined(&words), verb(roles))
+            }
             Self::Raised { from } => format!("a model raised it from {} and cited evidence", from.as_str()),
         }
     }
@@ -105,6 +148,29 @@ impl Reason {
 
 fn listed(names: &[Name]) -> String {
     let words: Vec<&str> = names.iter().map(|name| name.in_words()).collect();
+    joined(&words)
+}
+
+/// What changes, by its role.
+const fn changing(role: Role) -> &'static str {
+    match role {
+        Role::Code => "code",
+        Role::Test => "tests",
+        Role::Documentation => "documentation",
+        Role::Configuration => "configuration",
+        Role::Generated => "generated files",
+        Role::Vendored => "vendored files",
+        Role::Lock => "lock files",
+        Role::Asset => "files without lines",
+    }
+}
+
+/// What several things do, or one.
+const fn verb(roles: &[Role]) -> &'static str {
+    if matches!(roles, [Role::Code | Role::Documentation | Role::Configuration]) { "changes" } else { "change" }
+}
+
+fn joined(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, [])) => (*last).to_string(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
@@ -119,14 +185,22 @@ mod tests {
     #[test]
     fn reasons_are_in_our_words() {
         let check = |reason: Reason, words: &str| assert_eq!(reason.in_words(), words);
-        check(
-            Reason::Score { percentile: 96.4 },
-            "its score is above that of 96 % of the repository's sampled commits",
-        );
+        check(Reason::Score { percentile: 96.4 }, "its score is above that of 96 % of the repository's latest commits");
         check(Reason::Tier { high: 0, names: Vec::new() }, "no signal is HIGH");
         check(Reason::Tier { high: 1, names: vec![Name::CoChange] }, "one signal is HIGH: co-change");
         let names = vec![Name::Coupling, Name::CoChange, Name::TestRatio];
         check(Reason::Tier { high: 3, names }, "3 signals are HIGH: coupling, co-change and test ratio");
         check(Reason::Raised { from: Level::Medium }, "a model raised it from MEDIUM and cited evidence");
+        check(Reason::NothingKnown, "nothing about it could be measured");
+        check(Reason::NothingRuns { roles: vec![Role::Documentation] }, "only documentation changes");
+        check(Reason::NothingRuns { roles: vec![Role::Lock] }, "only lock files change");
+        let roles = vec![Role::Documentation, Role::Generated, Role::Lock];
+        check(Reason::NothingRuns { roles }, "only documentation, generated files and lock files change");
+    }
+
+    #[test]
+    fn unknown_is_neither_low_nor_worth_an_alarm() {
+        assert!(Level::Low < Level::Unknown && Level::Unknown < Level::Medium);
+        assert_eq!(serde_json::to_string(&Level::Unknown).unwrap(), "\"UNKNOWN\"");
     }
 }

@@ -212,6 +212,9 @@ pub struct Metric {
     pub evidence: Sentence,
     /// Further names for whoever wants to look: importers, partners, incidents; at most 20.
     pub details: Vec<Sentence>,
+    /// How many such names there are, where the details are counted and may be only some of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
 }
 
 impl Metric {
@@ -236,7 +239,15 @@ impl Metric {
             excluded: Vec::new(),
             evidence: Sentence(Vec::new()),
             details: Vec::new(),
+            total: None,
         }
+    }
+
+    /// How many names there are beside the first `shown` of the details.
+    #[must_use]
+    pub fn beside(&self, shown: usize) -> usize {
+        let total = self.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(0);
+        total.max(self.details.len()).saturating_sub(shown)
     }
 }
 

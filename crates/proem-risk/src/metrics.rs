@@ -23,7 +23,7 @@ use crate::change::{Change, FileKind};
 use crate::coverage::Coverage;
 use crate::history::Past;
 use crate::incident::Corpus;
-use crate::level::Thresholds;
+use crate::level::{LevelRules, Thresholds};
 use crate::metric::{Metric, Name};
 use crate::path::Role;
 use crate::sample::Sample;
@@ -62,6 +62,8 @@ pub struct Facts<'f> {
     pub sample: &'f Sample,
     /// Where signals begin.
     pub thresholds: &'f Thresholds,
+    /// What decides the level.
+    pub rules: LevelRules,
     /// How far co-change and ownership look back, in days: [`WINDOW_DAYS`] unless somebody wants another.
     pub window_days: u32,
 }
@@ -102,8 +104,8 @@ impl Survey<'_> {
             Name::TransitiveCoupling if has_code => Some(coupling::transitive(self, file)),
             Name::CallSites if has_code => Some(coupling::call_sites(self, file)),
             Name::TestRatio if has_code => test_ratio::test_ratio(self, file, co_change),
-            Name::CoChange if has_history => Some(co_change::metric(self, file, co_change)),
-            Name::CoChangeGap if has_history => Some(co_change::gap(self, co_change)),
+            Name::CoChange if counts(role) => Some(co_change::metric(self, file, co_change)),
+            Name::CoChangeGap if counts(role) => Some(co_change::gap(self, co_change)),
             Name::OwnershipChurn if counts(role) => Some(ownership::churn(self, file)),
             Name::IncidentSimilarity if counts(role) => Some(incidents::similarity(self, file)),
             Name::PriorFixes | Name::PriorReverts if has_history => Some(prior::mended(self, file, name)),

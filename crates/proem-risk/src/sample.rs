@@ -1,5 +1,4 @@
-//! Past commits of a repository, drawn so that a new commit changes the draw little: what a change is
-//! compared with.
+//! Past commits of a repository: what a change is compared with.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -7,14 +6,31 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Lines;
-use crate::history::{CommitIndex, ObjectId, Past};
+use crate::history::{Commit, CommitIndex, ObjectId, Past};
 use crate::score::Features;
 
-/// The most commits that are drawn.
+/// The most commits that a change's score is compared with.
 pub const MOST: usize = 500;
 
-/// The most files that a drawn commit touches.
+/// The most files that such a commit touches.
 const FILES: usize = 1000;
+
+/// The newest commits of `past`, at most `most`, oldest first: of those that count and touch between one and a
+/// thousand files.
+///
+/// Files grow and get more authors and commits over the years, and scores with them: among all commits ever made
+/// the latest would stand high for no other reason. A new commit drives out one.
+#[must_use]
+pub fn newest(past: &Past<'_>, most: usize) -> Vec<CommitIndex> {
+    let mut newest: Vec<CommitIndex> = eligible(past).map(|(index, _)| index).take(most).collect();
+    newest.sort_unstable();
+    newest
+}
+
+/// The commits that count and touch between one and a thousand files, newest first.
+fn eligible<'p>(past: &'p Past<'_>) -> impl Iterator<Item = (CommitIndex, &'p Commit)> {
+    past.commits().filter(|(index, _)| (1..=FILES).contains(&past.history().touches(*index).len()))
+}
 
 /// Draws at most `most` commits of `past`, oldest first: those with the smallest hash of seed and id, among
 /// commits that count and touch between one and a thousand files.
@@ -24,10 +40,7 @@ const FILES: usize = 1000;
 #[must_use]
 pub fn draw(past: &Past<'_>, seed: u64, most: usize) -> Vec<CommitIndex> {
     let mut lowest: BinaryHeap<(u64, CommitIndex)> = BinaryHeap::new();
-    for (index, commit) in past.commits() {
-        if !(1..=FILES).contains(&past.history().touches(index).len()) {
-            continue;
-        }
+    for (index, commit) in eligible(past) {
         lowest.push((hash(seed, &commit.id), index));
         if lowest.len() > most {
             lowest.pop();
@@ -151,5 +164,14 @@ mod tests {
         let history =
             History::of([0, 1, 1000, 1001].into_iter().enumerate().map(|(n, files)| commit(n, files)).collect(), NOW);
         assert_eq!(draw(&history.before(CommitIndex(4)), 0, 10), [CommitIndex(1), CommitIndex(2)]);
+        assert_eq!(newest(&history.before(CommitIndex(4)), 10), [CommitIndex(1), CommitIndex(2)]);
+    }
+
+    #[test]
+    fn the_newest_are_those_before_the_end() {
+        let history = History::of((0..100).map(|number| commit(number, 1)).collect(), NOW);
+        let expected: Vec<CommitIndex> = (47..50).map(CommitIndex).collect();
+        assert_eq!(newest(&history.before(CommitIndex(50)), 3), expected);
+        assert_eq!(newest(&history.before(CommitIndex(2)), 3).len(), 2);
     }
 }

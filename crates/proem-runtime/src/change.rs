@@ -16,6 +16,7 @@ mod drawn;
 mod identifiers;
 mod listing;
 mod moved;
+mod pins;
 mod resolve;
 mod work_tree;
 
@@ -100,7 +101,7 @@ pub fn change(
         untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
         moved::pair(&session, &mut found, &mut untracked);
     }
-    let names = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut found);
+    let (names, pinned) = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut found);
     let Found { entries, mut lines, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(Entry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -110,7 +111,11 @@ pub fn change(
     let mut files: Vec<ChangedFile> = Vec::new();
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
-        files.push(file(entry, counted, &before, |path| classify(path, &attributes, rules)));
+        let mut file = file(entry, counted, &before, |path| classify(path, &attributes, rules));
+        if pinned.contains(&file.path) && file.status == Status::Modified {
+            file.class.sensitive = None;
+        }
+        files.push(file);
     }
     gaps.extend(work_tree::uncounted(&untracked));
     files.extend(untracked.into_iter().map(|file| file.added(|path| classify(path, &attributes, rules))));
@@ -212,18 +217,18 @@ fn file(
     ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
 }
 
-/// The names in changed lines of files that somebody wrote.
+/// The names in changed lines of files that somebody wrote, and the pipelines of which only versions change.
 fn names(
     session: &Session<'_>,
     comparison: &Comparison,
     (attributes, rules, limits): (&Attributes, &Rules, &ChangeLimits),
     blobs: &Blobs,
     found: &mut Found,
-) -> Vec<String> {
+) -> (Vec<String>, BTreeSet<RepoPath>) {
     let Found { entries, gaps, .. } = found;
     if blobs.any_missing() {
         gaps.push("names in changed lines: some contents are not in this clone".to_owned());
-        return Vec::new();
+        return (Vec::new(), BTreeSet::new());
     }
     // To git a file that was moved behind its back is gone.
     let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
@@ -231,10 +236,12 @@ fn names(
         !moved.contains(path) && identifiers::is_written(&classify(path, attributes, rules))
     });
     match comparison.patch(session, &mut names) {
-        Ok(()) => {}
-        Err(error) => gaps.push(format!("names in changed lines: {error}")),
+        Ok(()) => names.into_found(),
+        Err(error) => {
+            gaps.push(format!("names in changed lines: {error}"));
+            (names.into_found().0, BTreeSet::new())
+        }
     }
-    names.into_found()
 }
 
 /// Who made a change, and what its message begins with.

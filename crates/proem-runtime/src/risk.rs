@@ -21,10 +21,10 @@ use proem_risk::assess::{Assessment, Depth, assess};
 use proem_risk::change::Change;
 use proem_risk::history::{History, LeftOut, Past};
 use proem_risk::incident::{Corpus, MOST_INCIDENTS, Mended};
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, Name};
 use proem_risk::metrics::{Facts, measure};
-use proem_risk::path::Rules;
+use proem_risk::path::{Role, Rules};
 use proem_risk::score::Model;
 
 use self::ground::{Ground, Grounds, Stand};
@@ -44,6 +44,7 @@ pub struct Assessor {
     rules: Rules,
     model: Model,
     thresholds: Thresholds,
+    level_rules: LevelRules,
     window_days: u32,
     /// Incidents of the caller's; without them the past's own fixes and reverts count.
     incidents: Option<Arc<Corpus>>,
@@ -142,7 +143,17 @@ impl Look<'_> {
     ///
     /// [`Error::Assessment`] if the score's model refuses the change's features.
     pub fn assess(&self, depth: Depth) -> Result<Assessment, Error> {
-        let mut assessment = assess(&self.facts(), &self.assessor.model, depth).map_err(Error::Assessment)?;
+        self.assess_by(self.assessor.level_rules, depth)
+    }
+
+    /// Assesses it by other rules than the assessor's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::assess`].
+    pub fn assess_by(&self, rules: LevelRules, depth: Depth) -> Result<Assessment, Error> {
+        let facts = Facts { rules, ..self.facts() };
+        let mut assessment = assess(&facts, &self.assessor.model, depth).map_err(Error::Assessment)?;
         assessment.gaps.extend(self.assessor.about.notes.iter().chain(&self.ground.notes).cloned());
         let cut = self.incidents.cut();
         if cut.incidents > 0 {
@@ -164,7 +175,10 @@ impl Look<'_> {
     pub fn neighbours(&self, file: u32) -> Option<Neighbours> {
         let tree = self.ground.tree.as_ref()?;
         let path = &self.change.files.get(usize::try_from(file).ok()?)?.path;
-        let found = tree.graph.neighbours(tree.find(path)?, 2, NEIGHBOURS);
+        let role =
+            |index: u32| usize::try_from(index).ok().and_then(|at| tree.files.get(at)).map(|file| file.class.role);
+        let is_product = |index: u32| matches!(role(index), Some(Role::Code | Role::Configuration));
+        let found = tree.graph.neighbours(tree.find(path)?, (2, NEIGHBOURS), is_product);
         let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
         Some(Neighbours {
             direct: found.direct,
@@ -183,6 +197,7 @@ impl Look<'_> {
             incidents: &self.incidents,
             sample: &self.ground.sample,
             thresholds: &self.assessor.thresholds,
+            rules: self.assessor.level_rules,
             window_days: self.assessor.window_days,
         }
     }

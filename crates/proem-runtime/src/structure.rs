@@ -14,7 +14,7 @@ mod listing;
 mod reading;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -87,6 +87,8 @@ pub struct Structure {
     pub graph: Graph,
     /// How many files there are of each language that has no parser, by its name.
     pub without_parser: BTreeMap<&'static str, u32>,
+    /// Which of the packages that were asked about some file imports.
+    pub packages: BTreeSet<String>,
     /// What is missing, in our words.
     pub gaps: Vec<String>,
     /// How many sources were read anew; the others came from the cache.
@@ -174,6 +176,8 @@ pub struct StructureReader {
     repository: Repository,
     limits: StructureLimits,
     cache: Mutex<Cache>,
+    /// The packages whose imports are looked for.
+    packages: BTreeSet<String>,
 }
 
 impl StructureReader {
@@ -181,7 +185,15 @@ impl StructureReader {
     /// earlier readers kept; `limits` are for each state on its own.
     #[must_use]
     pub fn open(git: &GitProgram, repository: &Repository, (cache, limits): (Option<&Path>, StructureLimits)) -> Self {
-        Self { git: git.clone(), repository: repository.clone(), limits, cache: Mutex::new(Cache::open(cache)) }
+        let cache = Mutex::new(Cache::open(cache));
+        Self { git: git.clone(), repository: repository.clone(), limits, cache, packages: BTreeSet::new() }
+    }
+
+    /// The same, which also says which of these packages some file imports.
+    #[must_use]
+    pub fn asking_for<'n>(mut self, packages: impl IntoIterator<Item = &'n str>) -> Self {
+        self.packages = packages.into_iter().map(str::to_owned).collect();
+        self
     }
 
     /// Reads which file imports which. `progress` hears how many of how many sources were read.
@@ -216,7 +228,7 @@ impl StructureReader {
         // Contents have limits of their own.
         let session = Session::new(&self.git, folder, deadline, usize::MAX);
         let read = sources.read(&session, &listing.entries, (self, until), progress)?;
-        Ok(sources.finish(&listing.entries, read))
+        Ok(sources.finish(&listing.entries, (&self.packages, read)))
     }
 
     /// Keeps what was read for the next reader; why that was not possible, in our words.
@@ -316,7 +328,7 @@ impl Sources {
         self.facts.extend(places.iter().map(|&place| (place, found.clone())));
     }
 
-    fn finish(mut self, entries: &[Entry], read: usize) -> Structure {
+    fn finish(mut self, entries: &[Entry], (wanted, read): (&BTreeSet<String>, usize)) -> Structure {
         let facts_of = |place: &usize| match self.facts.get(place) {
             Some(Ok(Found::Facts(facts))) => Some(facts.as_ref()),
             _ => None,
@@ -327,6 +339,7 @@ impl Sources {
             .map(|(place, entry)| File { path: &entry.path, facts: facts_of(&place) })
             .collect();
         let resolution = resolve(&list, &self.manifests);
+        let packages = imported(&list, wanted);
         let edges = resolution.edges.iter().map(|edge| {
             let kind = match edge.kind {
                 proem_imports::resolve::EdgeKind::Import => EdgeKind::Import,
@@ -367,8 +380,18 @@ impl Sources {
         self.gaps.extend(gaps_of(&files));
         self.gaps.dedup();
         let paths = entries.iter().map(|entry| entry.path.clone()).collect();
-        Structure { paths, files, graph, without_parser, gaps: self.gaps, read }
+        Structure { paths, files, graph, without_parser, packages, gaps: self.gaps, read }
     }
+}
+
+/// Which of these packages some of the files import: the package itself, or something in it.
+fn imported(files: &[File<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
+    let paths =
+        || files.iter().filter_map(|file| file.facts).flat_map(|facts| &facts.imports).map(|import| &import.path);
+    let is_in = |path: &str, package: &str| {
+        path.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/', ':']))
+    };
+    wanted.iter().filter(|package| paths().any(|path| is_in(path, package))).cloned().collect()
 }
 
 /// What is missing of the sources.

@@ -244,7 +244,7 @@ impl Found<'_> {
         };
         let mut shown: Vec<String> =
             metric.details.iter().take(most).map(|sentence| writer.sentence(sentence)).collect();
-        let more = metric.details.len().saturating_sub(shown.len());
+        let more = metric.beside(shown.len());
         if more > 0 {
             shown.push(format!("and {more} more"));
         }
@@ -276,7 +276,8 @@ fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Foun
     if low > 0 {
         left_out.push(format!("{} LOW", count(low, "further metric is", "further metrics are")));
     }
-    let partners = assessment.partners.len().saturating_sub(MAX_PARTNERS);
+    let more = usize::try_from(assessment.more_partners).unwrap_or(usize::MAX);
+    let partners = assessment.partners.len().saturating_add(more).saturating_sub(MAX_PARTNERS);
     if partners > 0 {
         left_out.push(format!("{} missing", count(partners, "further usual partner is", "further usual partners are")));
     }

@@ -303,6 +303,9 @@ impl<'t> Investigation<'t> {
             Ended::FellBack { because, .. } | Ended::Failed { because } => because,
         };
         let choice = Choice::fallback(offer, because.in_words());
+        if because == Because::Failed(FailureKind::TimedOut) {
+            self.note(format!("hop {} ran out of time; what was known by then is put together", self.hop()));
+        }
         if is_final(because) {
             self.fell_back(choice);
             return self.over(None);

@@ -66,8 +66,10 @@ pub struct Report {
     pub metrics: Vec<MetricOut>,
     /// Its files, most risky first.
     pub files: Vec<FileOut>,
-    /// Usual partners of the changed files that did not change, most usual first.
+    /// Usual partners of the changed files that did not change, most usual first; at most 20.
     pub missing_partners: Vec<PartnerOut>,
+    /// How many there are of them in all.
+    pub missing_partners_total: u64,
     /// Metrics of Tier 1 and Tier 2 that could not be measured.
     pub unknown: Vec<UnknownOut>,
     /// What else could not be known: gaps of the history, the files and the change.
@@ -248,6 +250,7 @@ impl Report {
             metrics: assessment.metrics.iter().map(|one| MetricOut::new(one, &about.false_positives)).collect(),
             files,
             missing_partners: assessment.partners.iter().map(partner).collect(),
+            missing_partners_total: u64::from(assessment.more_partners) + assessment.partners.len() as u64,
             unknown: unknown(assessment),
             gaps: gaps(change, assessment),
             investigation_trace: hops,

@@ -9,8 +9,8 @@ use proem_risk::metric::{Name, Signal};
 use serde_json::json;
 
 use crate::scene::{
-    BENCH, NOBODY, comes_back, decides, hops, medium, metric, performed, run, run_within, says, section, subject,
-    unknown, wide,
+    BENCH, NOBODY, comes_back, decides, hops, medium, metric, performed, ranked, run, run_within, says, section,
+    subject, unknown, wide,
 };
 
 fn ownership(days: f64, signal: Signal) -> String {
@@ -184,6 +184,34 @@ fn an_unknown_is_a_reason_to_go_on() {
     assert_eq!(subject.assessment.level, Level::Medium);
     let ran = run(subject, &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E2"])]);
     assert!(section(&ran.asked[0].assembly, "signals").contains("UNKNOWN coupling of file 1: no parser reads it"));
+}
+
+#[test]
+fn where_the_rank_decides_signals_offer_hops_and_a_model_may_raise() {
+    let files = [("src/auth.py", wide(15.0))];
+    let by_rules = ranked("Go", &files).assessment;
+    assert_eq!((by_rules.level, by_rules.investigate), (Level::Low, Investigate::Yes));
+    let script = |said: &str| {
+        [asks_for("ownership_churn"), ownership(14.0, Signal::High), decides("FINALIZE", None, None), said.to_owned()]
+    };
+    let end = |said: &str| {
+        let script = script(said);
+        let script: Vec<&str> = script.iter().map(String::as_str).collect();
+        run(ranked("Go", &files), &script).end
+    };
+    // What was found is evidence: by itself it raises nothing.
+    assert_eq!(end(&says("LOW", &["E1"])).assessment.level, Level::Low);
+    assert_eq!(end(&says("HIGH", &["E1"])).assessment.level, Level::High);
+}
+
+#[test]
+fn a_hop_that_ran_out_of_time_ends_and_the_synthesis_follows() {
+    let ran = run(medium(), &["! timed-out", &says("MEDIUM", &["E1"])]);
+    assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
+    assert!(ran.end.synthesis.is_some());
+    let note = "hop 1 ran out of time; what was known by then is put together";
+    assert!(ran.end.notes.iter().any(|found| found == note), "{:?}", ran.end.notes);
+    assert!(section(&ran.asked[1].assembly, "chain").contains("hop 1: FINALIZE: the call failed (timed-out)"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use proem_engine::tokens::OpenAi;
 use proem_guard::{Guard, Key, Policy, Untrusted};
 use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
 use proem_risk::change::Status;
-use proem_risk::level::Level;
+use proem_risk::level::{Level, LevelRules};
 use proem_risk::metric::{Metric, Name, Piece, Rank, Sentence, Signal};
 use proem_risk::path::{Class, Language, Role};
 use serde_json::{Value as Json, json};
@@ -72,18 +72,21 @@ pub(crate) fn unknown(name: Name) -> Metric {
     Metric::unknown(name, Sentence::ours("no parser reads it"))
 }
 
-/// A change of files of code, each with its metrics. The score is LOW.
+/// A change of files of code, each with its metrics. The score is LOW, and the higher of it and of the HIGH signals
+/// decides, as in records of before.
 pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
     let score =
         ScoreOf { scored: None, rank: Some(Rank { percentile: 40.0, among: 200 }), between: None, signal: Signal::Low };
     let mut assessment = Assessment {
         level: Level::Low,
+        rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
         score,
         metrics: vec![metric(Name::LinesAdded, 40.0, Signal::None), metric(Name::LinesDeleted, 3.0, Signal::None)],
         files: Vec::new(),
         partners: Vec::new(),
+        more_partners: 0,
         investigate: Investigate::NothingThatRuns,
         gaps: Vec::new(),
         calibration_error: 0.05,
@@ -112,6 +115,14 @@ pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
     }
     let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     Subject { assessment, subject: message.to_owned(), paths }
+}
+
+/// The same where the rank decides, as in every assessment of today.
+pub(crate) fn ranked(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
+    let of_before = subject(message, files);
+    let (place, first) = files.first().map(|(_, metrics)| (0, metrics[0].clone())).unwrap();
+    let assessment = Assessment { rules: LevelRules::Rank, ..of_before.assessment };
+    Subject { assessment: assessment.with(place, first), ..of_before }
 }
 
 /// Tier 1 with one HIGH signal: a change that is investigated, and MEDIUM so far.

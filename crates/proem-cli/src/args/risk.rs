@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
-use proem_risk::level::Level;
+use proem_risk::level::{Level, LevelRules};
 
 use super::models::with_models;
 use super::records::Wishes;
@@ -43,9 +43,9 @@ pub(crate) struct Risk {
     pub(crate) each: bool,
     #[command(flatten)]
     pub(crate) form: Form,
-    /// The mildest level that makes the exit code 1
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) fail_on: Option<FailOn>,
+    /// The mildest level that makes the exit code 1, and whether what is UNKNOWN does, as in `high,unknown`
+    #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
+    pub(crate) fail_on: Vec<FailOn>,
     #[command(flatten)]
     pub(crate) evidence: Evidence,
     #[command(flatten)]
@@ -89,6 +89,9 @@ pub(crate) struct Form {
 /// What an assessment is made from.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct Evidence {
+    /// What decides the level
+    #[arg(long, value_enum, value_name = "RULES", default_value_t = Deciding::Rank)]
+    pub(crate) rules: Deciding,
     /// Incidents as JSON, JSON Lines or CSV, or an export of issues; otherwise fixes and reverts of the history
     #[arg(long, value_name = "FILE")]
     pub(crate) incidents: Option<PathBuf>,
@@ -129,13 +132,15 @@ pub(crate) struct Asking {
     pub(crate) replay: Option<PathBuf>,
 }
 
-/// The mildest level that fails.
+/// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Somebody should look
+    /// Somebody should look, and anything above
     Medium,
     /// Somebody should look who knows the place
     High,
+    /// Nothing is known of it; on its own this alone fails
+    Unknown,
 }
 
 impl FailOn {
@@ -144,6 +149,26 @@ impl FailOn {
         match self {
             Self::Medium => Level::Medium,
             Self::High => Level::High,
+            Self::Unknown => Level::Unknown,
+        }
+    }
+}
+
+/// What decides the level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deciding {
+    /// The place of the score among the repository's past commits
+    Rank,
+    /// The worst file: two HIGH signals make it HIGH, one or nothing known MEDIUM
+    Seed,
+}
+
+impl Deciding {
+    /// The rules themselves.
+    pub(crate) const fn rules(self) -> LevelRules {
+        match self {
+            Self::Rank => LevelRules::Rank,
+            Self::Seed => LevelRules::Seed,
         }
     }
 }

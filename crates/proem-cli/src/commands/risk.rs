@@ -2,7 +2,7 @@
 //!
 //! Standard output holds the report, everything else goes to standard error. The level is the code's; a
 //! model explains it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a
-//! change reaches the level.
+//! change reaches the level, or is UNKNOWN and that is to fail; otherwise it passes, and that is said.
 
 mod again;
 mod assessing;
@@ -42,7 +42,10 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
     let reports = assess(args, &places, &mut project);
     // What was not trusted may be why it failed.
     project.say();
-    let (reports, trouble) = reports?;
+    let (mut reports, trouble) = reports?;
+    if args.since.is_some() {
+        reports.sort_by(output::by_rank);
+    }
     output::print(&reports, Form::of(args))?;
     if let Some(trouble) = trouble {
         return Err(Failure::outside(trouble));
@@ -64,17 +67,27 @@ fn assess(args: &Risk, places: &Places, project: &mut Project) -> Result<(Vec<Re
 }
 
 fn ended(args: &Risk, reports: &[Report]) -> ExitCode {
-    let Some(limit) = args.fail_on.map(crate::args::risk::FailOn::level) else { return ExitCode::SUCCESS };
-    let reached: Vec<&Report> = reports.iter().filter(|report| report.risk_level >= limit).collect();
-    if reached.is_empty() {
-        return ExitCode::SUCCESS;
+    let limits = || args.fail_on.iter().map(|fail_on| fail_on.level());
+    let limit = limits().filter(|limit| *limit != Level::Unknown).min();
+    let fails_unknown = limits().any(|limit| limit == Level::Unknown);
+    let count = |is_one: &dyn Fn(Level) -> bool| {
+        let number = reports.iter().filter(|report| is_one(report.risk_level)).count();
+        (number > 0).then(|| ui::counted(u64::try_from(number).unwrap_or(u64::MAX), "change"))
+    };
+    let unknown = count(&|level| level == Level::Unknown).filter(|_| !args.fail_on.is_empty());
+    let reached = limit.and_then(|limit| Some((limit, count(&|level| level >= limit)?)));
+    match &unknown {
+        Some(changes) if fails_unknown => ui::note(&format!("{changes} at UNKNOWN (--fail-on unknown)")),
+        Some(changes) => {
+            ui::note(&format!("{changes} at UNKNOWN, which passes; --fail-on unknown fails on it"));
+        }
+        None => {}
     }
-    let highest = reached.iter().map(|report| report.risk_level).max().unwrap_or(Level::Low);
-    ui::note(&format!(
-        "{} at {} or above (--fail-on {})",
-        ui::counted(u64::try_from(reached.len()).unwrap_or(u64::MAX), "change"),
-        highest.as_str(),
-        limit.as_str().to_lowercase()
-    ));
-    ExitCode::FAILURE
+    if let Some((limit, changes)) = &reached {
+        let highest = reports.iter().map(|report| report.risk_level).max().unwrap_or(*limit);
+        let limit = limit.as_str().to_lowercase();
+        ui::note(&format!("{changes} at {} or above (--fail-on {limit})", highest.as_str()));
+    }
+    let fails = reached.is_some() || (fails_unknown && unknown.is_some());
+    if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -14,8 +14,9 @@ const MOST: usize = 20;
 /// while the others are known from history alone. Half is a choice, not a measurement.
 const EXPLAINED: f64 = 0.5;
 
-/// The partners that are missing, most usual first, each once: for the file that it goes with most.
-pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]) -> Vec<Partner> {
+/// The partners that are missing, most usual first, each once: for the file that it goes with most. Beside them
+/// how many more there are.
+pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]) -> (Vec<Partner>, u32) {
     let history = survey.facts().past.history();
     let mut most: BTreeMap<FileId, Partner> = BTreeMap::new();
     for (file, co_change) in together {
@@ -36,6 +37,7 @@ pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]
     let weight = |partner: &Partner| if partner.imported == Some(true) { partner.low * EXPLAINED } else { partner.low };
     let mut partners: Vec<Partner> = most.into_values().collect();
     partners.sort_by(|one, other| weight(other).total_cmp(&weight(one)).then_with(|| one.path.cmp(&other.path)));
+    let more = partners.len().saturating_sub(MOST);
     partners.truncate(MOST);
-    partners
+    (partners, u32::try_from(more).unwrap_or(u32::MAX))
 }

@@ -1,10 +1,11 @@
 //! The rules that make levels of signals.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::{Assessment, FileAssessment, Investigate};
-use crate::level::{Level, Reason};
+use crate::level::{Level, LevelRules, Reason};
 use crate::metric::{Name, Signal, Tier};
 use crate::metrics::counts;
 use crate::path::Role;
@@ -28,15 +29,43 @@ pub(super) fn is_unknown(file: &FileAssessment) -> bool {
     counts(file.class.role) && tier_one().all(|(_, signal)| signal == Signal::Unknown)
 }
 
-/// Whether the rules want a file investigated.
-pub(super) fn wants_investigation(file: &FileAssessment) -> bool {
+/// Whether a file speaks for an investigation: it is sensitive, unknown, or has a HIGH signal.
+pub(super) fn speaks_up(file: &FileAssessment) -> bool {
     file.class.sensitive.is_some() || is_unknown(file) || file.signals().any(|(_, signal)| signal == Signal::High)
 }
 
+/// What makes the levels of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The number of HIGH signals; where nothing is known, MEDIUM.
+    Count,
+    /// The number of HIGH signals; where nothing is known, nothing.
+    KnownCount,
+    /// What they are: the rank decides, and a signal is evidence.
+    Kind,
+}
+
+impl By {
+    pub(super) fn of(assessment: &Assessment) -> Self {
+        match assessment.rules {
+            LevelRules::Seed | LevelRules::RankOrSeed => Self::Count,
+            LevelRules::Rank if assessment.score.signal == Signal::Unknown => Self::KnownCount,
+            LevelRules::Rank => Self::Kind,
+        }
+    }
+}
+
 /// The level that a file would have with some more HIGH signals.
-pub(super) fn level_with_high(file: &FileAssessment, more: usize) -> Level {
-    let level = by_count(with_signal(file, Signal::High).len().saturating_add(more));
-    if file.class.sensitive.is_some() || is_unknown(file) { level.max(Level::Medium) } else { level }
+pub(super) fn level_with_high(file: &FileAssessment, more: usize, by: By) -> Level {
+    let high = with_signal(file, Signal::High).len().saturating_add(more);
+    let is_blind = counts(file.class.role) && high == 0 && file.signals().all(|(_, signal)| signal == Signal::Unknown);
+    let level = match by {
+        By::Count if is_unknown(file) => by_count(high).max(Level::Medium),
+        By::KnownCount | By::Kind if is_blind => Level::Unknown,
+        By::Count | By::KnownCount => by_count(high),
+        By::Kind => Level::Low,
+    };
+    if file.class.sensitive.is_some() { level.max(Level::Medium) } else { level }
 }
 
 /// Whether a file decides about the level of the change: it counts, or is sensitive whatever it is.
@@ -45,25 +74,30 @@ fn decides(file: &FileAssessment) -> bool {
 }
 
 /// Sets the level and the reasons of a file.
-pub(super) fn settle_file(file: &mut FileAssessment) {
+pub(super) fn settle_file(file: &mut FileAssessment, by: By) {
     let names = with_signal(file, Signal::High);
-    file.level = level_with_high(file, 0);
+    file.level = level_with_high(file, 0, by);
     let tier = by_count(names.len());
     let high = u32::try_from(names.len()).unwrap_or(u32::MAX);
+    let is_counted = by != By::Kind && tier == file.level && (high > 0 || !is_unknown(file));
     let reasons = [
-        (tier == file.level && (high > 0 || !is_unknown(file))).then_some(Reason::Tier { high, names }),
+        is_counted.then_some(Reason::Tier { high, names }),
         file.class.sensitive.is_some().then_some(Reason::Sensitive { file: file.index }),
-        is_unknown(file).then_some(Reason::AllUnknown),
+        (by == By::Count && is_unknown(file)).then_some(Reason::AllUnknown),
+        (file.level == Level::Unknown).then_some(Reason::NothingKnown),
     ];
     // What would only reach a lower level is no reason.
-    let is_reason = |reason: &Reason| matches!(reason, Reason::Tier { .. }) || file.level == Level::Medium;
+    let is_reason =
+        |reason: &Reason| matches!(reason, Reason::Tier { .. } | Reason::NothingKnown) || file.level == Level::Medium;
     file.reasons = reasons.into_iter().flatten().filter(is_reason).collect();
 }
 
-/// How files are ordered: what decides first, then by level, HIGH and MEDIUM signals, and place.
+/// How files are ordered: what decides first, then by level, where unknown is no more than LOW, by HIGH and MEDIUM
+/// signals, and by place.
 pub(super) fn order(file: &FileAssessment) -> (Reverse<bool>, Reverse<Level>, Reverse<usize>, Reverse<usize>, u32) {
     let number = |signal| Reverse(with_signal(file, signal).len());
-    (Reverse(decides(file)), Reverse(file.level), number(Signal::High), number(Signal::Medium), file.index)
+    let level = if file.level == Level::Unknown { Level::Low } else { file.level };
+    (Reverse(decides(file)), Reverse(level), number(Signal::High), number(Signal::Medium), file.index)
 }
 
 /// Sets the level, the reasons and the wish for an investigation of a change whose files are settled and in order.
@@ -80,13 +114,18 @@ pub(super) fn settle(assessment: &mut Assessment) {
 
 fn level(assessment: &Assessment) -> (Level, Vec<Reason>) {
     if !runs(assessment) {
-        return (Level::Low, Vec::new());
+        return (Level::Low, nothing_runs(assessment));
     }
-    let by_score = Level::of(assessment.score.signal);
-    let worst = assessment.files.first().filter(|file| decides(file));
+    let by_score = Level::of(assessment.score.signal).filter(|_| assessment.rules != LevelRules::Seed);
+    let is_known = |file: &&FileAssessment| decides(file) && file.level != Level::Unknown;
+    // The files are in order, so the first is the worst.
+    let worst = assessment.files.iter().find(is_known);
     let by_file = worst.map(|file| file.level);
     let Some(level) = by_score.max(by_file) else {
-        return (Level::Medium, alloc::vec![Reason::AllUnknown]);
+        return match assessment.rules {
+            LevelRules::Rank => (Level::Unknown, alloc::vec![Reason::NothingKnown]),
+            LevelRules::Seed | LevelRules::RankOrSeed => (Level::Medium, alloc::vec![Reason::AllUnknown]),
+        };
     };
     let mut reasons = Vec::new();
     if let Some(rank) = assessment.score.rank.filter(|_| by_score == Some(level)) {
@@ -98,7 +137,17 @@ fn level(assessment: &Assessment) -> (Level, Vec<Reason>) {
         }
         reasons.extend(worst.reasons.iter().cloned());
     }
+    if By::of(assessment) == By::KnownCount {
+        reasons.push(Reason::Unranked);
+    }
     (level, reasons)
+}
+
+/// What changes in a change of which nothing runs; nothing to say of one without files.
+fn nothing_runs(assessment: &Assessment) -> Vec<Reason> {
+    let roles: BTreeSet<Role> = assessment.files.iter().map(|file| file.class.role).collect();
+    let roles: Vec<Role> = roles.into_iter().collect();
+    if roles.is_empty() { Vec::new() } else { alloc::vec![Reason::NothingRuns { roles }] }
 }
 
 /// Whether anything in the change runs, or is sensitive.
@@ -110,8 +159,25 @@ fn investigate(assessment: &Assessment) -> Investigate {
     if !runs(assessment) {
         return Investigate::NothingThatRuns;
     }
-    let is_wanted = assessment.files.iter().any(|file| decides(file) && wants_investigation(file));
-    let is_high = assessment.score.signal == Signal::High;
-    let is_unknown = assessment.reasons.contains(&Reason::AllUnknown);
-    if is_wanted || is_high || is_unknown { Investigate::Yes } else { Investigate::NothingHigh }
+    let mut deciding = assessment.files.iter().filter(|file| decides(file));
+    let is_wanted = match assessment.rules {
+        LevelRules::Rank => {
+            assessment.level > Level::Low || deciding.any(|file| !with_signal(file, Signal::High).is_empty())
+        }
+        LevelRules::Seed | LevelRules::RankOrSeed => {
+            deciding.any(speaks_up)
+                || assessment.score.signal == Signal::High
+                || assessment.reasons.contains(&Reason::AllUnknown)
+        }
+    };
+    if is_wanted { Investigate::Yes } else { Investigate::NothingHigh }
+}
+
+/// Whether code measures Tier 2 of a file.
+pub(super) fn wants_tier_two(assessment: &Assessment, file: &FileAssessment) -> bool {
+    let is_wanted = match assessment.rules {
+        LevelRules::Rank => assessment.investigate == Investigate::Yes,
+        LevelRules::Seed | LevelRules::RankOrSeed => speaks_up(file),
+    };
+    is_wanted && counts(file.class.role)
 }

@@ -61,10 +61,9 @@ impl Partnership {
         self.role.is_none_or(counts)
     }
 
-    /// Whether somebody would miss it in a change: a usual one that a person writes.
+    /// Whether somebody would miss it in a change: a usual one that counts.
     fn is_missed(&self, survey: &Survey<'_>) -> bool {
-        let is_written = self.role.is_none_or(|role| counts(role) || role == Role::Test);
-        is_written && self.low >= USUAL && !survey.changed().contains(&self.file)
+        self.counts() && self.low >= USUAL && !survey.changed().contains(&self.file)
     }
 }
 
@@ -136,7 +135,8 @@ fn too_few(co_change: &CoChange, window: u32) -> String {
 /// `file` is given by its place in the change and in the history.
 fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) -> Metric {
     let (window, history) = (period(survey.facts().window_days), survey.facts().past.history());
-    let Some(most) = co_change.partners.iter().find(|partner| partner.counts()) else {
+    let counting = || co_change.partners.iter().filter(|partner| partner.counts());
+    let Some(most) = counting().next() else {
         let of = Fraction { numerator: 0, denominator: u64::from(co_change.commits) };
         let evidence = format!(
             "no other file changed with it in {TOGETHER} or more of its {} in {window}",
@@ -166,7 +166,8 @@ fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) 
         rank: Rank::among(survey.usual(), most.low),
         signal: survey.facts().thresholds.signal(Name::CoChange, most.low),
         evidence,
-        details: co_change.partners.iter().take(DETAILS).map(|partner| detail(survey, file, partner)).collect(),
+        details: counting().take(DETAILS).map(|partner| detail(survey, file, partner)).collect(),
+        total: Some(narrow(counting().count())),
         ..Metric::of(Name::CoChange, share)
     }
 }
@@ -244,6 +245,7 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
             if number == 1 { "is" } else { "are" }
         )),
         details: missing.iter().take(DETAILS).map(detail).collect(),
+        total: Some(number),
         ..Metric::of(Name::CoChangeGap, f64::from(number))
     }
 }

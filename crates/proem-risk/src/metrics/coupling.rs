@@ -111,6 +111,7 @@ pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
         excluded: excluded(survey, tree, index),
         evidence: sentence(survey, index, (fan_in.importers, fan_in.type_only), hidden),
         details: details.take(DETAILS).collect(),
+        total: Some(fan_in.importers),
         ..Metric::of(Name::Coupling, f64::from(value))
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn mended(survey: &Survey<'_>, file: u32, name: Name) -> Metric {
         excluded: survey.left_out(),
         evidence: Sentence::ours(format!("{number} of the {} that touched it {verb} something", commits(total))),
         details: mended.iter().take(DETAILS).map(|(index, _)| subject(*index)).collect(),
+        total: Some(number),
         ..Metric::of(name, f64::from(number))
     }
 }

@@ -72,12 +72,12 @@ impl<'f> Survey<'f> {
     }
 
     /// A file of the change in the tree; `None` if it is gone or the tree is.
-    pub(super) fn tree_index(&self, file: u32) -> Option<u32> {
+    pub(crate) fn tree_index(&self, file: u32) -> Option<u32> {
         self.facts.tree?.find(&self.file(file)?.path)
     }
 
     /// What a file of the tree is.
-    pub(super) fn class(&self, index: u32) -> Option<&'f Class> {
+    pub(crate) fn class(&self, index: u32) -> Option<&'f Class> {
         let file = self.facts.tree?.files.get(usize::try_from(index).ok()?)?;
         Some(&file.class)
     }

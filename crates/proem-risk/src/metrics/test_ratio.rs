@@ -1,7 +1,8 @@
 //! Test ratio: lines of tests to lines of code, (t + 1) / (s + 1).
 //!
 //! s are the lines of the file that are neither blank nor tests inside it, t those of the tests that
-//! belong to it ([`crate::coverage::tests_of`]). It is not coverage; a report of coverage stands beside it.
+//! belong to it ([`crate::coverage::tests_of`]) and those that the change adds to other tests: whoever changes code
+//! and tests together says that they belong together. It is not coverage; a report of coverage stands beside it.
 //! Where no tests are found the ratio is unknown: they may be where no rule looks.
 
 use alloc::format;
@@ -13,7 +14,7 @@ use super::{CoChange, DETAILS, RANKED, Survey};
 use crate::change::Status;
 use crate::coverage::{Found, Tests, tests_of};
 use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
-use crate::path::Role;
+use crate::path::{RepoPath, Role};
 use crate::tree::{Tree, TreeFile};
 
 /// The metric of a file of the change; `None` for a file that is gone, which needs no tests.
@@ -37,25 +38,40 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     let changes_with = co_change.partners.iter().filter(|partner| partner.role == Some(Role::Test));
     let usual = changes_with.filter(|partner| partner.low >= super::co_change::USUAL);
     let usual: Vec<u32> = usual.filter_map(|partner| partner.tree).collect();
-    let Some(tests) = tests_of(tree, index, &usual) else {
+    let tests = tests_of(tree, index, &usual);
+    let added = added(survey, tests.as_ref());
+    if tests.is_none() && added == 0 {
         return unknown("no tests of it were found by name, import or history".to_string());
-    };
+    }
     let code = lines.saturating_sub(own.inline_tests);
-    let ratio = ratio_of(&tests, code);
-    let mut words = sentence(&tests, code);
-    words.push_str(&covered(survey, file).unwrap_or_default());
+    let all = tests.as_ref().map_or(0, |tests| tests.lines).saturating_add(added);
+    let ratio = ratio_of(all, code);
+    let words = sentence(tests.as_ref(), added, code) + &covered(survey, file).unwrap_or_default();
+    let (details, total) = tests.as_ref().map_or((Vec::new(), 0), |tests| (details(tree, tests), tests.files.len()));
     Some(Metric {
-        of: Some(Fraction { numerator: u64::from(tests.lines), denominator: u64::from(code) }),
+        of: Some(Fraction { numerator: u64::from(all), denominator: u64::from(code) }),
         rank: Rank::among(survey.test_ratios(), ratio),
         signal: survey.facts().thresholds.signal(Name::TestRatio, ratio),
         evidence: Sentence::ours(words),
-        details: details(tree, &tests),
+        details,
+        total: Some(narrow(total)),
         ..Metric::of(Name::TestRatio, ratio)
     })
 }
 
-fn ratio_of(tests: &Tests, code: u32) -> f64 {
-    (f64::from(tests.lines) + 1.0) / (f64::from(code) + 1.0)
+/// The lines that the change adds to tests which don't belong to the file otherwise.
+fn added(survey: &Survey<'_>, tests: Option<&Tests>) -> u32 {
+    let belongs = |path: &RepoPath| {
+        let index = survey.facts().tree.and_then(|tree| tree.find(path));
+        index.is_some_and(|index| tests.is_some_and(|tests| tests.files.binary_search(&index).is_ok()))
+    };
+    let files = survey.facts().change.files.iter();
+    let others = files.filter(|file| file.class.role == Role::Test && !belongs(&file.path));
+    others.filter_map(|file| file.lines).fold(0, |sum, lines| sum.saturating_add(lines.added))
+}
+
+fn ratio_of(tests: u32, code: u32) -> f64 {
+    (f64::from(tests) + 1.0) / (f64::from(code) + 1.0)
 }
 
 /// The ratios of some files of code that have tests by name, import or inside them, ascending. The files are
@@ -67,13 +83,18 @@ pub(super) fn ratios(tree: &Tree) -> Vec<f64> {
     };
     let all: Vec<(u32, u32)> = tree.files.iter().enumerate().filter_map(code).collect();
     let looked_at = all.iter().step_by(all.len().div_ceil(RANKED).max(1));
-    let ratio = |(index, code): &(u32, u32)| Some(ratio_of(&tests_of(tree, *index, &[])?, *code));
+    let ratio = |(index, code): &(u32, u32)| Some(ratio_of(tests_of(tree, *index, &[])?.lines, *code));
     let mut ratios: Vec<f64> = looked_at.filter_map(ratio).collect();
     ratios.sort_by(f64::total_cmp);
     ratios
 }
 
-fn sentence(tests: &Tests, code: u32) -> String {
+fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
+    let code = count(code, "line", "lines");
+    let Some(tests) = tests else {
+        return format!("{} of tests added along with it for {code} of code", count(added, "line", "lines"));
+    };
+    let along = if added > 0 { format!(" and {added} added along with it") } else { String::new() };
     let how = match tests.found {
         Found::Inside => "inside it",
         Found::Name => "that have its name",
@@ -81,11 +102,11 @@ fn sentence(tests: &Tests, code: u32) -> String {
         Found::CoChange => "that change with it",
     };
     let number = narrow(tests.files.len());
-    let (lines, code) = (count(tests.lines, "line", "lines"), count(code, "line", "lines"));
+    let lines = count(tests.lines, "line", "lines");
     if number == 0 {
-        format!("{lines} of tests inside it for {code} of code")
+        format!("{lines} of tests inside it{along} for {code} of code")
     } else {
-        format!("{lines} of tests in {} {how} for {code} of code", files(number))
+        format!("{lines} of tests in {} {how}{along} for {code} of code", files(number))
     }
 }
 

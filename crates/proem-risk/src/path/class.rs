@@ -308,6 +308,7 @@ mod tests {
             "infra/main.tf",
             "charts/app/templates/deployment.yaml",
             ".github/workflows/ci.yml",
+            ".github/workflows/test-and-deploy.yml",
             ".gitlab-ci.yml",
             "Jenkinsfile",
             "app/migrations/0001_initial.py",
@@ -333,6 +334,8 @@ mod tests {
             "src/nginx.rs",
             "x/k8s.go",
             ".github/ISSUE_TEMPLATE.md",
+            ".github/workflows/tests.yaml",
+            ".github/workflows/pre-commit.yml",
         ] {
             assert_eq!(class(path.as_bytes(), "").sensitive, None, "{path}");
         }

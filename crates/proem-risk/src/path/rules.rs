@@ -1,13 +1,13 @@
 //! The rules of `data/paths.tsv`, in a form in which a path looks up the few that concern it.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::glob::Glob;
-use super::{RepoPath, Role, Sensitive};
+use super::{Framework, RepoPath, Role, Sensitive};
 use crate::{Error, ErrorKind};
 
 /// The rules by which paths are classified. `data/paths.tsv` says what they are and why.
@@ -25,6 +25,8 @@ pub struct Rules {
     /// The same words by their first byte, to pass over paths that have none of them quickly.
     beginnings: BTreeMap<u8, Vec<Vec<u8>>>,
     globs: Globs,
+    /// Of a framework the packages that files import from it; of a convention without one there is no entry.
+    packages: BTreeMap<String, Vec<String>>,
 }
 
 /// A line.
@@ -43,6 +45,8 @@ enum Says {
     Language(String, Role),
     Role(Role),
     Sensitive(Sensitive),
+    /// Production is not concerned, whatever other rules say.
+    Harmless,
     Framework(String),
 }
 
@@ -72,6 +76,7 @@ impl Rules {
             words: BTreeMap::new(),
             beginnings: BTreeMap::new(),
             globs: Globs::default(),
+            packages: BTreeMap::new(),
         };
         for (line, number) in text.lines().zip(1_usize..) {
             if line.is_empty() || line.starts_with('#') {
@@ -92,6 +97,11 @@ impl Rules {
         let [what, value, how, patterns, reason] = columns.as_slice() else { return None };
         if reason.is_empty() {
             return None;
+        }
+        let (value, packages) = value.split_once('=').unwrap_or((value, ""));
+        if !packages.is_empty() {
+            let packages = packages.split(',').map(String::from).collect();
+            self.packages.insert(value.into(), packages);
         }
         let (patterns, only) = patterns.split_once('|').unwrap_or((patterns, ""));
         let only = only.split(',').filter(|extension| !extension.is_empty()).map(|only| only.as_bytes().to_vec());
@@ -121,6 +131,18 @@ impl Rules {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The packages that a framework is imported by; none for what is no more than a convention of names.
+    #[must_use]
+    pub fn packages(&self, framework: &Framework) -> &[String] {
+        self.packages.get(&framework.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// The packages of all frameworks, each once.
+    #[must_use]
+    pub fn all_packages(&self) -> BTreeSet<&str> {
+        self.packages.values().flatten().map(String::as_str).collect()
     }
 
     /// The rules that match a path, but for those by words.
@@ -175,6 +197,7 @@ fn says(what: &str, value: &str) -> Option<Says> {
         "configuration" => Says::Role(Role::Configuration),
         "security" => Says::Sensitive(Sensitive::Security),
         "production" => Says::Sensitive(Sensitive::Production),
+        "harmless" => Says::Harmless,
         "framework" => Says::Framework(value.into()),
         _ => return None,
     })
@@ -237,7 +260,8 @@ impl<'r> Matches<'r> {
 
     /// Why the path is sensitive, but for its words.
     pub(super) fn sensitive(&self) -> Option<Sensitive> {
-        self.says().filter_map(sensitive).min()
+        let is_harmless = self.says().any(|says| *says == Says::Harmless);
+        self.says().filter_map(sensitive).filter(|what| !is_harmless || *what != Sensitive::Production).min()
     }
 
     /// Why the words of the path make it sensitive.

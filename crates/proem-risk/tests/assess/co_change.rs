@@ -141,3 +141,35 @@ fn details_have_the_other_shares() {
         ["‹b.py›: 6 of 10, Jaccard 0.50, degree 0.67, no import between them"]
     );
 }
+
+#[test]
+fn tests_are_no_partners_of_any_kind() {
+    let mut world = World::new(&["a.py", "test_b.py"]);
+    world.file("test_a.py", 10).file("b.py", 10);
+    for day in 0..10 {
+        world.commit(100 - day, "ann", &["a.py", "test_a.py", "b.py", "test_b.py"]);
+    }
+    let metric = world.measure(Name::CoChange);
+    assert_eq!((metric.details.len(), metric.total), (1, Some(1)), "{:?}", metric.details);
+    assert_eq!(world.measure(Name::CoChangeGap).value, Some(1.0));
+    let assessment = world.assess(Depth::TierOne);
+    let partners: Vec<_> = assessment.partners.iter().map(|partner| partner.path.as_str()).collect();
+    assert_eq!((partners, assessment.more_partners), (vec!["b.py"], 0));
+    let test = assessment.files.iter().find(|file| file.path == "test_b.py").unwrap();
+    assert!(test.metrics.iter().all(|metric| metric.name != Name::CoChange), "{:?}", test.metrics);
+}
+
+#[test]
+fn partners_beyond_those_that_are_named_are_counted() {
+    let mut world = World::new(&["a.py"]);
+    let names: Vec<String> = (0..25).map(|number| format!("p{number:02}.py")).collect();
+    names.iter().for_each(|name| _ = world.file(name, 10));
+    let all: Vec<&str> = names.iter().map(String::as_str).chain(["a.py"]).collect();
+    for day in 0..10 {
+        world.commit(100 - day, "ann", &all);
+    }
+    let assessment = world.assess(Depth::TierOne);
+    assert_eq!((assessment.partners.len(), assessment.more_partners), (20, 5));
+    let gap = world.measure(Name::CoChangeGap);
+    assert_eq!((gap.details.len(), gap.total, gap.beside(3)), (20, Some(25), 22));
+}

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use proem_risk::assess::{Assessment, Depth};
 use proem_risk::change::{FileKind, Lines, Status};
 use proem_risk::history::{Mends, Missing};
-use proem_risk::level::Level;
+use proem_risk::level::{Level, LevelRules};
 use proem_risk::metric::{Metric, Name, Sentence, Signal};
 use proptest::prelude::*;
 
@@ -54,6 +54,10 @@ fn base(is_scored: bool) -> Assessment {
     if is_scored { BOTH.1.clone() } else { BOTH.0.clone() }
 }
 
+fn rules() -> impl Strategy<Value = LevelRules> {
+    prop_oneof![Just(LevelRules::Rank), Just(LevelRules::Seed), Just(LevelRules::RankOrSeed)]
+}
+
 /// A world with dates, lines and shapes of any kind.
 fn world() -> impl Strategy<Value = World> {
     let days = prop_oneof![4 => -5_i64..600, 1 => Just(19_000_i64), 1 => Just(-30_000_i64)];
@@ -94,18 +98,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_level_never_falls_when_a_signal_rises(metrics in metrics(), at in any::<prop::sample::Index>(), is_scored in any::<bool>()) {
+    fn the_level_never_falls_when_a_signal_rises(metrics in metrics(), at in any::<prop::sample::Index>(), is_scored in any::<bool>(), rules in rules()) {
         prop_assume!(!metrics.is_empty());
         let at = at.index(metrics.len());
         let rank = |signal: Signal| [Signal::Low, Signal::Medium, Signal::High].iter().position(|other| *other == signal);
         let level = |signal: Signal| {
             let mut metrics = metrics.clone();
             metrics[at].2 = signal;
-            put(base(is_scored), &metrics).level
+            put(Assessment { rules, ..base(is_scored) }, &metrics).level
         };
         prop_assume!(rank(metrics[at].2).is_some());
         prop_assert!(level(Signal::Low) <= level(Signal::Medium));
         prop_assert!(level(Signal::Medium) <= level(Signal::High));
+        // What could not be measured raises nothing.
+        prop_assert!(rules != LevelRules::Rank || level(Signal::Unknown) <= level(Signal::Low).max(Level::Unknown));
     }
 
     #[test]
@@ -129,10 +135,10 @@ proptest! {
     }
 
     #[test]
-    fn what_could_not_raise_does_not(metrics in metrics(), file in 0_u32..3, two in any::<bool>(), outcome in signal()) {
+    fn what_could_not_raise_does_not(metrics in metrics(), file in 0_u32..3, (two, rules) in (any::<bool>(), rules()), outcome in signal()) {
         let name = if two { Name::OwnershipChurn } else { Name::IncidentSimilarity };
         let metrics: Vec<_> = metrics.into_iter().filter(|(f, n, _)| (*f, *n) != (file, name)).collect();
-        let before = put(base(true), &metrics);
+        let before = put(Assessment { rules, ..base(true) }, &metrics);
         let after = before.clone().with(file, metric(name, outcome));
         prop_assert!(before.could_raise(file, name) || after.level <= before.level);
         prop_assert!(before.level != Level::High || !before.could_raise(file, name));
@@ -150,7 +156,7 @@ proptest! {
             prop_assert!(tiered().all(|metric| (metric.value.is_none()) == (metric.signal == Signal::Unknown)));
             let counts = matches!(file.class.role, proem_risk::path::Role::Code | proem_risk::path::Role::Configuration);
             let is_unknown = tiered().all(|metric| metric.signal == Signal::Unknown);
-            prop_assert!(!counts || !is_unknown || file.level >= Level::Medium);
+            prop_assert!(!counts || !is_unknown || file.level >= Level::Unknown);
             for metric in &file.metrics {
                 prop_assert!(metric.value.is_none_or(f64::is_finite), "{metric:?}");
                 prop_assert!(metric.value.is_some() || !metric.evidence.0.is_empty(), "{metric:?}");

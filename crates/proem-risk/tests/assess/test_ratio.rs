@@ -73,3 +73,26 @@ fn the_ratio_is_unknown_without_lines() {
     world.file("a.py", 1).files.last_mut().unwrap().lines = None;
     assert_eq!(text(&world.measure(Name::TestRatio).evidence), "its lines could not be counted");
 }
+
+#[test]
+fn what_the_change_adds_to_tests_counts() {
+    let check = |paths: &[&str], tests: Option<u32>, value: f64, words: &str| {
+        let mut world = World::new(paths);
+        world.file("a.py", 99);
+        if let Some(lines) = tests {
+            world.file("test_a.py", lines);
+        }
+        let metric = world.measure(Name::TestRatio);
+        assert!((metric.value.unwrap() - value).abs() < 1e-9, "{metric:?}");
+        assert_eq!(text(&metric.evidence), words);
+    };
+    check(
+        &["a.py", "tests/feature.py"],
+        Some(20),
+        0.29,
+        "20 lines of tests in 1 file that have its name and 8 added along with it for 99 lines of code",
+    );
+    check(&["a.py", "tests/feature.py"], None, 0.09, "8 lines of tests added along with it for 99 lines of code");
+    // Those that belong to it anyhow count once.
+    check(&["a.py", "test_a.py"], Some(79), 0.8, "79 lines of tests in 1 file that have its name for 99 lines of code");
+}

@@ -7,7 +7,7 @@ use proem_risk::graph::{Edge, EdgeKind, Graph};
 use proem_risk::history::{Builder, History, Listed, ListedTouch, Mends, Missing, ObjectId};
 use proem_risk::identity::Person;
 use proem_risk::incident::{Corpus, Incident};
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, Name, Piece, Sentence};
 use proem_risk::metrics::{Facts, WINDOW_DAYS, measure};
 use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
@@ -30,6 +30,7 @@ pub(crate) struct World {
     pub(crate) missing: Missing,
     pub(crate) coverage: Option<String>,
     pub(crate) has_tree: bool,
+    pub(crate) rules: LevelRules,
 }
 
 pub(crate) fn id(number: usize) -> ObjectId {
@@ -94,6 +95,7 @@ impl World {
             missing: Missing::default(),
             coverage: None,
             has_tree: true,
+            rules: LevelRules::Rank,
         };
         for path in paths {
             world.change.files.push(ChangedFile {
@@ -201,6 +203,7 @@ impl World {
             incidents: &Corpus::new(self.incidents.clone()),
             sample: &self.sample,
             thresholds: &Thresholds::shipped().unwrap(),
+            rules: self.rules,
             window_days: WINDOW_DAYS,
         })
     }

@@ -1,9 +1,11 @@
-//! Collects the names that appear in changed lines.
+//! Collects the names that appear in changed lines, and the pipelines of which only versions change.
 
 use std::collections::BTreeSet;
 
 use proem_risk::path::{Class, RepoPath, Role};
 use proem_text::words;
+
+use super::pins::Pins;
 
 /// The shortest name that says something, in characters.
 const SHORTEST: usize = 3;
@@ -22,6 +24,7 @@ pub(super) struct Names<'r> {
     /// Lines of the current hunk that are still to come: removed and added.
     hunk: (usize, usize),
     wanted: bool,
+    pins: Pins,
     is_wanted: Box<dyn Fn(&RepoPath) -> bool + 'r>,
 }
 
@@ -41,6 +44,7 @@ impl<'r> Names<'r> {
             rest: Vec::new(),
             hunk: (0, 0),
             wanted: true,
+            pins: Pins::default(),
             is_wanted: Box::new(is_wanted),
         }
     }
@@ -66,18 +70,23 @@ impl<'r> Names<'r> {
         self.left == 0 || self.found.len() >= self.most
     }
 
-    pub(super) fn into_found(self) -> Vec<String> {
-        self.found
+    /// The names, and the pipelines of which only versions change; none if not every line was looked at.
+    pub(super) fn into_found(self) -> (Vec<String>, BTreeSet<RepoPath>) {
+        let is_full = self.is_full();
+        let pinned = self.pins.only_versions().filter(|_| !is_full).collect();
+        (self.found, pinned)
     }
 
     fn line(&mut self, line: &[u8]) {
         match (line, self.hunk) {
             ([b'-', text @ ..], (removed @ 1.., added)) => {
                 self.hunk = (removed.saturating_sub(1), added);
+                self.pins.line(text, -1);
                 self.text(text);
             }
             ([b'+', text @ ..], (removed, added @ 1..)) => {
                 self.hunk = (removed, added.saturating_sub(1));
+                self.pins.line(text, 1);
                 self.text(text);
             }
             ([b'@', b'@', ..], _) => self.hunk = hunk(line).unwrap_or_default(),
@@ -86,7 +95,9 @@ impl<'r> Names<'r> {
                 let name = name.strip_prefix(b"\"").unwrap_or(name);
                 let name = name.get(2..).unwrap_or_default();
                 let name = name.strip_suffix(b"\t").or_else(|| name.strip_suffix(b"\"")).unwrap_or(name);
-                self.wanted = (self.is_wanted)(&RepoPath::new(name));
+                let path = RepoPath::new(name);
+                self.wanted = (self.is_wanted)(&path);
+                self.pins.file(path);
             }
             _ => {}
         }
@@ -127,7 +138,7 @@ mod tests {
     fn names(pieces: &[&[u8]], bytes: usize, most: usize) -> Vec<String> {
         let mut names = Names::new(bytes, most, |path| !path.as_bytes().ends_with(b".lock"));
         let _ = pieces.iter().all(|piece| names.take(piece));
-        names.into_found()
+        names.into_found().0
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::cache::plan_request;
-use proem_engine::call::Request;
+use proem_engine::call::{FailureKind, Request};
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, Event, Machine, Outcome, Performed, Step, What};
 use proem_engine::versions::{Changed, in_words};
@@ -333,16 +333,21 @@ impl Record {
     }
 }
 
-/// Whether an effect's result is a failure before anything was sent, or the run was given up.
+/// Whether an effect's result is a failure before anything was sent, or the call or the run was given up, which
+/// may have been before that.
 fn was_unsent(id: EffectId, next: Option<&Event>) -> bool {
     match next.map(|event| &event.what) {
         Some(What::Performed { results }) => results.iter().any(|(effect, performed)| {
-            *effect == id && matches!(performed, Performed::Failed { failure } if failure.kind.is_unsent() || failure.kind == proem_engine::call::FailureKind::Cancelled)
+            *effect == id && matches!(performed, Performed::Failed { failure } if failure.kind.is_unsent() || is_given_up(failure.kind))
         }),
         // The record ends here, or the run was given up.
         None | Some(What::Cancelled { .. }) => true,
         Some(_) => false,
     }
+}
+
+const fn is_given_up(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::Cancelled | FailureKind::TimedOut)
 }
 
 /// The hashes in a body's pieces, whatever form they have: every text of 64 hexadecimal digits.

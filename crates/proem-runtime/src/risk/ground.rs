@@ -10,17 +10,14 @@ use proem_risk::change::{Change, Kind};
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
 use proem_risk::metrics::kamei::{counts, sampled};
-use proem_risk::path::{Attributes, RepoPath, Role, Rules, classify};
-use proem_risk::sample::{Drawn, MOST, Sample, Sampled, draw};
+use proem_risk::path::{Attributes, Framework, RepoPath, Role, Rules, classify};
+use proem_risk::sample::{Drawn, MOST, Sample, Sampled, newest};
 use proem_risk::tree::{Imports, Tree, TreeFile};
 
 use crate::Error;
 use crate::change::{Resolved, attributes_at};
 use crate::git::{GitProgram, Repository};
 use crate::structure::{At, Structure, StructureFile, StructureReader, Unread};
-
-/// The seed of the draw: the sample of a repository is the same for everybody.
-const SEED: u64 = 0x7072_6f65_6d00_0001;
 
 /// How many grounds are held, so that whoever looks at a change again needn't read them again.
 const HELD: usize = 8;
@@ -170,7 +167,7 @@ impl Grounds {
 /// The past commits that a change on `past` is compared with, oldest first.
 pub(super) fn picked(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
-    draw(past, SEED, MOST).into_iter().filter_map(id).collect()
+    newest(past, MOST).into_iter().filter_map(id).collect()
 }
 
 /// What is behind a lock is whole whenever a thread ends.
@@ -179,9 +176,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn as_tree(structure: Structure, attributes: &Attributes, rules: &Rules) -> Tree {
+    let packages = structure.packages;
+    // A name alone proves no framework.
+    let is_imported = |framework: &Framework| {
+        let needed = rules.packages(framework);
+        needed.is_empty() || needed.iter().any(|package| packages.contains(package))
+    };
     let files = structure.paths.into_iter().zip(structure.files).map(|(path, file)| {
         let path = RepoPath::new(path);
         let mut class = classify(&path, attributes, rules);
+        class.framework = class.framework.filter(is_imported);
         if file.test_module && class.role == Role::Code {
             class.role = Role::Test;
         }

@@ -35,6 +35,18 @@ impl<'m, W> Measures<'m, W> {
         self.calls
     }
 
+    /// What came of a call that was told to end. Nobody cancelled it unless the run is: its time was up, and the
+    /// run goes on with what there is.
+    fn given_up(&self, performed: Performed, stop: &CancellationToken) -> Performed {
+        match performed {
+            Performed::Failed { failure } if failure.kind == FailureKind::Cancelled && !stop.is_cancelled() => {
+                let message = format!("it took longer than the {} s of a step", self.each.as_secs_f64());
+                Performed::Failed { failure: Failure { kind: FailureKind::TimedOut, message, ..failure } }
+            }
+            other => other,
+        }
+    }
+
     fn measured(&self, what: &str, of: &Json) -> Option<Json> {
         match what {
             MEASURE => {
@@ -77,7 +89,7 @@ impl<W: Perform + Sync> Perform for Measures<'_, W> {
             Ok(performed) => performed,
             Err(_) => {
                 ended.cancel();
-                call.await
+                self.given_up(call.await, stop)
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
 use proem_risk::incident::{Corpus, Incident, Mended};
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::path::Rules;
 use proem_risk::sample::Drawn;
 use proem_risk::score::Model;
@@ -39,6 +39,8 @@ pub struct AssessorOptions {
     pub cache: Option<PathBuf>,
     /// Where signals begin.
     pub thresholds: Thresholds,
+    /// What decides the level.
+    pub level_rules: LevelRules,
     /// Incidents of the caller's.
     pub incidents: Option<Vec<Incident>>,
     /// A report of measured coverage.
@@ -95,6 +97,7 @@ impl Assessor {
         let drawn = reading.drawn(&history, &mut about);
         let cache = options.cache.as_deref();
         let structures = StructureReader::open(git, repository, (cache, StructureLimits::default()));
+        let structures = structures.asking_for(rules.all_packages());
         let newest = options.changes.first().map(Stand::from);
         let grounds = Grounds::new((git.clone(), repository.clone()), structures, drawn, options.coverage);
         let mut assessor = Self {
@@ -103,6 +106,7 @@ impl Assessor {
             rules,
             model,
             thresholds: options.thresholds,
+            level_rules: options.level_rules,
             window_days: options.window_days,
             incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
             mended: Mutex::new(Mended::default()),

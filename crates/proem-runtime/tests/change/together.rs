@@ -2,7 +2,7 @@
 
 use proem_risk::assess::Depth;
 use proem_risk::change::Change;
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::change::{Resolved, parse};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
@@ -18,6 +18,7 @@ fn opened(fixture: &Fixture, changes: &[Resolved]) -> Assessor {
         now: NOW,
         cache: Some(fixture.base.join("cache")),
         thresholds: Thresholds::shipped().unwrap(),
+        level_rules: LevelRules::Rank,
         incidents: None,
         coverage: None,
     };

@@ -21,7 +21,7 @@ use proem_llm::caller::wall_clock;
 use proem_llm::scripted::Reply;
 use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
 use proem_risk::change::Status;
-use proem_risk::level::Level;
+use proem_risk::level::{Level, LevelRules};
 use proem_risk::metric::{Metric, Name, Signal};
 use proem_risk::path::{Class, Role};
 use proem_runtime::driver::{Bounds, Calls, Onward, Perform, Reached, go_on};
@@ -115,12 +115,14 @@ fn subject() -> Subject {
     };
     let assessment = Assessment {
         level: Level::Low,
+        rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
         score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Low },
         metrics: Vec::new(),
         files: vec![file],
         partners: Vec::new(),
+        more_partners: 0,
         investigate: Investigate::NothingThatRuns,
         gaps: Vec::new(),
         calibration_error: 0.05,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proem_engine::{Error, ErrorKind};
 use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
 use proem_risk::change::Status;
-use proem_risk::level::Level;
+use proem_risk::level::{Level, LevelRules};
 use proem_risk::metric::{Metric, Name, Sentence, Signal};
 use proem_risk::path::{Class, Language, Role};
 use serde::Deserialize;
@@ -110,12 +110,14 @@ fn state(scene: Scene) -> Result<State, String> {
     let paths: Vec<String> = scene.files.iter().map(|file| file.path.clone()).collect();
     let mut assessment = Assessment {
         level: Level::Low,
+        rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: None,
         score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: Vec::new(),
         partners: Vec::new(),
+        more_partners: 0,
         investigate: Investigate::NothingHigh,
         gaps: Vec::new(),
         calibration_error: 0.0,

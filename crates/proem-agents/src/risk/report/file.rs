@@ -62,7 +62,7 @@ impl FileOut {
             Sensitive::Production => "production".to_owned(),
         });
         let recommendations = match file.level {
-            Level::Low => Vec::new(),
+            Level::Low | Level::Unknown => Vec::new(),
             Level::Medium | Level::High => recommend::recommend(change, assessment, Some(file.index)),
         };
         Self {

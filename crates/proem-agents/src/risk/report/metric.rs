@@ -40,6 +40,8 @@ pub struct MetricOut {
     pub evidence: Words,
     /// Further names: importers, partners, incidents; at most 20.
     pub details: Vec<Words>,
+    /// How many there are of what `details` names; null where that is not counted.
+    pub details_total: Option<u32>,
 }
 
 /// A part of a whole.
@@ -172,6 +174,7 @@ impl MetricOut {
             excluded: metric.excluded.iter().map(excluded).collect(),
             evidence: Words::from(&metric.evidence),
             details: metric.details.iter().map(Words::from).collect(),
+            details_total: metric.total,
         }
     }
 }

@@ -4,10 +4,10 @@
 //! name, there is no advice.
 
 use proem_risk::assess::{Assessment, FileAssessment};
-use proem_risk::change::Change;
+use proem_risk::change::{Change, ChangedFile};
 use proem_risk::level::Reason;
 use proem_risk::metric::{Metric, Name, Piece, Sentence, Signal};
-use proem_risk::path::Sensitive;
+use proem_risk::path::{Role, Sensitive};
 use proem_risk::score::Feature;
 
 use super::weigh::counted;
@@ -15,6 +15,9 @@ use super::{Part, Words};
 
 /// The most that is advised.
 pub(super) const MOST: usize = 3;
+
+/// The fewest added lines that are worth splitting: below it a reviewer reads the change at once.
+const SPLIT_FROM: u64 = 200;
 
 /// The metrics of the score that a split makes smaller.
 const SIZE: [Feature; 6] = [Feature::La, Feature::Ld, Feature::Nf, Feature::Nd, Feature::Ns, Feature::Entropy];
@@ -114,16 +117,21 @@ fn importers(scene: &Scene<'_>) -> Option<Words> {
         _ => None,
     })?;
     let words = Words::ours("run what tests ").path(importer);
-    let others = scene.metric.value.unwrap_or(1.0) - 1.0;
-    let words = if others >= 1.0 {
-        words.and(format!(" and the other {others} files that import "))
-    } else {
-        words.and(", which imports ")
+    // Names are shown up to a cap; the others are counted from all of them.
+    let words = match scene.metric.beside(1) {
+        0 => words.and(", which imports "),
+        1 => words.and(" and the other file that imports "),
+        others => words.and(format!(" and the other {others} files that import ")),
     };
     Some(words.path(&scene.file.path))
 }
 
+/// Nobody who adds tests is told to.
 fn tests(scene: &Scene<'_>) -> Option<Words> {
+    let adds = |file: &ChangedFile| file.class.role == Role::Test && file.lines.is_some_and(|lines| lines.added > 0);
+    if scene.change.files.iter().any(adds) {
+        return None;
+    }
     let words = Words::ours("add tests for ").path(&scene.file.path);
     let Some(of) = scene.metric.of else { return Some(words.and(" before it is merged")) };
     let (tests, code) = (counted(of.numerator, "line"), of.denominator);
@@ -139,24 +147,27 @@ fn sensitive(file: &FileAssessment) -> Option<Words> {
     Some(Words::ours("have ").path(&file.path).and(format!(" reviewed by somebody who answers for {what}")))
 }
 
-/// A change of several files whose score comes from its size is split.
+/// A large change of several files whose score comes from its size is split.
 fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
     assessment.reasons.iter().find(|reason| matches!(reason, Reason::Score { .. }))?;
     let contributions = &assessment.score.scored.as_ref()?.contributions;
     let top = contributions.iter().max_by(|a, b| a.log_odds.total_cmp(&b.log_odds)).filter(|top| top.log_odds > 0.0)?;
-    if !SIZE.contains(&top.feature) || change.files.len() < 2 {
+    // Tests belong to what they test, and nobody reads what a program wrote.
+    let is_read = |file: &&ChangedFile| matches!(file.class.role, Role::Code | Role::Configuration);
+    let read: Vec<&ChangedFile> = change.files.iter().filter(is_read).collect();
+    let added: u64 = read.iter().filter_map(|file| file.lines).map(|lines| u64::from(lines.added)).sum();
+    if !SIZE.contains(&top.feature) || read.len() < 2 || added < SPLIT_FROM {
         return None;
     }
-    let added: u64 = change.files.iter().filter_map(|file| file.lines).map(|lines| u64::from(lines.added)).sum();
-    let largest = change.files.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
-    let (files, lines) = (counted(change.files.len(), "file"), counted(added, "added line"));
+    let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
+    let (files, lines) = (counted(read.len(), "file"), counted(added, "added line"));
     let words = Words::ours(format!("split it, {lines} in {files}: begin with "));
     Some(words.path(largest.path.lossy()))
 }
 
 /// Where nothing could be measured for want of history, the history is fetched.
 fn history(assessment: &Assessment) -> Option<Words> {
-    let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown));
+    let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown | Reason::NothingKnown));
     let gap = assessment.gaps.first().filter(|_| is_blind)?;
     Some(Words::ours(format!("mend what hides the evidence, then assess again: {gap}")))
 }

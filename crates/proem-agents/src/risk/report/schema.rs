@@ -6,7 +6,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// [`Level`].
 pub(super) fn level(_: &mut SchemaGenerator) -> Schema {
-    let words = [Level::Low, Level::Medium, Level::High].map(Level::as_str);
+    let words = [Level::Low, Level::Unknown, Level::Medium, Level::High].map(Level::as_str);
     json_schema!({ "type": "string", "enum": words })
 }
 

@@ -6,7 +6,7 @@ use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, Score
 use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
-use proem_risk::level::{Level, Reason};
+use proem_risk::level::{Level, LevelRules, Reason};
 use proem_risk::metric::{Between, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
 use proem_risk::path::{Class, RepoPath, Role, Sensitive};
 use proem_risk::score::{Contribution, Feature, Scored};
@@ -58,12 +58,14 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
     };
     let assessment = Assessment {
         level,
+        rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: Some(0.8),
         score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: files.iter().enumerate().map(assessed).collect(),
         partners: Vec::new(),
+        more_partners: 0,
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.05,
@@ -94,7 +96,8 @@ fn high(name: Name) -> Metric {
     };
     let details = if name == Name::Coupling { vec![Sentence::default().then(path("user.rs"))] } else { Vec::new() };
     let of = (name == Name::TestRatio).then_some(Fraction { numerator: 1, denominator: 250 });
-    Metric { details, of, ..metric(name, Signal::High, evidence) }
+    let total = (name == Name::Coupling).then_some(12);
+    Metric { details, of, total, ..metric(name, Signal::High, evidence) }
 }
 
 fn about() -> About {
@@ -166,15 +169,70 @@ fn there_is_no_advice_about_nothing() {
 
 #[test]
 fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
-    for (top, expected) in [
-        (Feature::La, vec!["split it, 24 added lines in 2 files: begin with b.rs"]),
-        (Feature::Nf, vec!["split it, 24 added lines in 2 files: begin with b.rs"]),
-        (Feature::Exp, vec![]),
+    for (top, added, expected) in [
+        (Feature::La, 100, vec!["split it, 200 added lines in 2 files: begin with b.rs"]),
+        (Feature::Nf, 100, vec!["split it, 200 added lines in 2 files: begin with b.rs"]),
+        (Feature::Exp, 100, vec![]),
+        // A small change is read at once.
+        (Feature::La, 99, vec![]),
     ] {
-        let made = with_score(made(Level::High, &[("a.rs", vec![]), ("b.rs", vec![])]), top);
+        let mut made = with_score(made(Level::High, &[("a.rs", vec![]), ("b.rs", vec![])]), top);
+        made.change.files.iter_mut().for_each(|file| file.lines = Some(Lines { added, removed: 3 }));
         let report = Report::new(&made.change, &made.assessment, None, about());
-        assert_eq!(exact(&report.recommendations), expected, "{top:?}");
+        assert_eq!(exact(&report.recommendations), expected, "{top:?} {added}");
     }
+}
+
+#[test]
+fn tests_are_not_split_off() {
+    let files = [("a.rs", vec![]), ("b.rs", vec![]), ("tests/c.rs", vec![])];
+    let mut made = with_score(made(Level::High, &files), Feature::La);
+    made.change.files.iter_mut().for_each(|file| file.lines = Some(Lines { added: 150, removed: 0 }));
+    made.change.files[2].lines = Some(Lines { added: 900, removed: 0 });
+    made.change.files[2].class.role = Role::Test;
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.recommendations), ["split it, 300 added lines in 2 files: begin with b.rs"]);
+    made.change.files[1].class.role = Role::Test;
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.recommendations), [""; 0]);
+}
+
+#[test]
+fn nobody_who_adds_tests_is_told_to() {
+    let check = |added: u32, expected: usize| {
+        let mut made = made(Level::High, &[("a.rs", vec![high(Name::TestRatio)]), ("tests/b.rs", vec![])]);
+        made.change.files[1].class.role = Role::Test;
+        made.change.files[1].lines = Some(Lines { added, removed: 5 });
+        let report = Report::new(&made.change, &made.assessment, None, about());
+        assert_eq!(report.recommendations.len(), expected, "{:?}", report.recommendations);
+    };
+    check(0, 1);
+    check(1, 0);
+}
+
+#[test]
+fn a_change_in_which_nothing_runs_says_so() {
+    let mut made = made(Level::Low, &[("docs/a.md", vec![])]);
+    made.assessment.investigate = Investigate::NothingThatRuns;
+    made.assessment.reasons = vec![Reason::NothingRuns { roles: vec![Role::Documentation] }];
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(report.reasoning.exact(), "LOW: only documentation changes");
+    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; nothing in it runs"]);
+}
+
+#[test]
+fn tests_are_no_evidence_and_what_is_not_shown_is_counted() {
+    let mut made =
+        made(Level::High, &[("a.rs", vec![high(Name::Coupling)]), ("tests/b.rs", vec![high(Name::CoChange)])]);
+    made.assessment.files[1].class.role = Role::Test;
+    made.assessment.more_partners = 13;
+    let together = Fraction { numerator: 15, denominator: 20 };
+    made.assessment.partners =
+        vec![Partner { path: "b.rs".to_owned(), of: 0, together, low: 0.53, imported: Some(false) }];
+    let report = Report::new(&made.change, &made.assessment, None, about());
+    assert_eq!(exact(&report.key_evidence), ["a.rs: evidence of coupling"]);
+    assert_eq!((report.missing_partners.len(), report.missing_partners_total), (1, 14));
+    assert_eq!(report.files[0].metrics[0].details_total, Some(12));
 }
 
 #[test]
@@ -220,10 +278,7 @@ fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
     made.change.gaps = vec!["a shallow clone".to_owned()];
     made.assessment.gaps = vec!["a shallow clone".to_owned(), "no tree".to_owned()];
     let report = Report::new(&made.change, &made.assessment, None, about());
-    assert_eq!(
-        exact(&report.key_evidence),
-        ["12 lines added and 3 removed in 1 file; there are too few past commits to compare it with"]
-    );
+    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; nothing in it has a score"]);
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json.pointer("/files/0/metrics/0/value"), Some(&serde_json::Value::Null));
     assert_eq!(json.pointer("/unknown/0/why"), Some(&"no tests of it were found".into()));
@@ -341,8 +396,5 @@ fn lines_that_nobody_counted_are_not_none() {
     made.change.files[0].lines = None;
     let report = Report::new(&made.change, &made.assessment, None, about());
     assert_eq!((report.change.lines_added, report.change.uncounted_files), (None, 1));
-    assert_eq!(
-        exact(&report.key_evidence),
-        ["1 file whose lines are unknown; there are too few past commits to compare it with"]
-    );
+    assert_eq!(exact(&report.key_evidence), ["1 file whose lines are unknown; nothing in it has a score"]);
 }

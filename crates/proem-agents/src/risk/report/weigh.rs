@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use proem_risk::assess::{Assessment, FileAssessment};
+use proem_risk::assess::{Assessment, FileAssessment, Investigate};
 use proem_risk::change::Change;
 use proem_risk::level::Reason;
 use proem_risk::metric::{Metric, Name, Signal};
 
 use super::Words;
 use super::change::lines;
+use crate::risk::evidence::is_judged;
 
 /// How many pieces of evidence a report by the rules begins with.
 const MOST: usize = 3;
@@ -28,7 +29,8 @@ const ORDER: [Name; 6] = [
 /// metric once before any of them a second time. Where no signal speaks, the score and the size do.
 pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<Words> {
     let has_more = change.files.len() > 1;
-    let files = assessment.files.iter().flat_map(|file| file.metrics.iter().map(move |metric| (file, metric)));
+    let judged = assessment.files.iter().filter(|file| is_judged(file));
+    let files = judged.flat_map(|file| file.metrics.iter().map(move |metric| (file, metric)));
     let mut words: Vec<Words> =
         sorted(files.collect()).into_iter().map(|(file, metric)| sentence(file, metric, has_more)).collect();
     let decides = assessment.reasons.iter().any(|reason| matches!(reason, Reason::Score { .. }));
@@ -78,7 +80,12 @@ pub(super) fn score(change: &Change, assessment: &Assessment) -> Words {
         None => format!("{files} whose lines are unknown"),
     };
     let Some(rank) = assessment.score.rank else {
-        return Words::ours(format!("{size}; there are too few past commits to compare it with"));
+        let why = match (assessment.investigate, &assessment.score.scored) {
+            (Investigate::NothingThatRuns, _) => "nothing in it runs",
+            (_, None) => "nothing in it has a score",
+            (_, Some(_)) => "there are too few past commits to compare it with",
+        };
+        return Words::ours(format!("{size}; {why}"));
     };
     let weighty = weighty(assessment);
     let decides = matches!(assessment.score.signal, Signal::High | Signal::Medium);

@@ -117,10 +117,19 @@ fn same(
     let look = assessing.look_at(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
     let today = subject(&look, &looked.first);
     let written = inputs(&today).map_err(|failure| failure.to_string())?;
-    if hash(written.compact().as_bytes()) != detail.inputs {
-        return Err(anew(format!("the change is not what it was: {}", difference::first(&remade.subject, &today))));
+    if hash(written.compact().as_bytes()) == detail.inputs {
+        return Ok((assessing, looked));
     }
-    Ok((assessing, looked))
+    // Where the rules of before are meant, metrics were counted otherwise too; the change itself must be the same.
+    let different = if remade.kept.assessed.grounds.level_rules.are_of_before() {
+        difference::of_change(&remade.subject, &today)
+    } else {
+        Some(difference::first(&remade.subject, &today))
+    };
+    match different {
+        Some(different) => Err(anew(format!("the change is not what it was: {different}"))),
+        None => Ok((assessing, looked)),
+    }
 }
 
 /// An investigation that is gone on with.

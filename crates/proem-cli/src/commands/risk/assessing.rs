@@ -191,6 +191,7 @@ impl Found<'_> {
             now: grounds.now,
             cache: (grounds.caching == Caching::On).then_some(cache),
             thresholds: grounds.thresholds.clone(),
+            level_rules: grounds.level_rules,
             incidents: corpora.incidents,
             coverage: corpora.coverage,
         };

@@ -8,7 +8,7 @@ use proem_risk::change::Kind;
 use proem_risk::coverage::Coverage;
 use proem_risk::history::ObjectId;
 use proem_risk::incident::{Corpus, Incident};
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::change::{Resolved, Spec, resolve};
 use proem_runtime::files;
 use proem_runtime::git::{GitProgram, Repository};
@@ -40,6 +40,9 @@ pub(super) struct Grounds {
     pub(super) caching: Caching,
     /// Where signals begin.
     pub(super) thresholds: Thresholds,
+    /// What decides the level.
+    #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
+    pub(super) level_rules: LevelRules,
     /// Incidents of the caller's.
     incidents: Option<Source>,
     /// Measured coverage.
@@ -79,6 +82,7 @@ impl Grounds {
             first_parent: evidence.first_parent,
             caching: if args.no_cache { Caching::Off } else { Caching::On },
             thresholds: feedback::thresholds(places, project)?,
+            level_rules: evidence.rules.rules(),
             incidents,
             coverage,
         };

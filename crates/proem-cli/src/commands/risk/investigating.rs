@@ -47,11 +47,6 @@ impl Setting {
         looked: &[Looked],
         stop: &CancellationToken,
     ) -> Result<(Vec<Report>, Option<String>), Failure> {
-        if let Err(why) = &self.investigator
-            && looked.iter().any(|looked| looked.full.investigate == Investigate::Yes)
-        {
-            ui::note(&format!("{why}; the level is that of the rules"));
-        }
         assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
         let bar = self.bar(looked);
         let one = |looked| self.report(assessing, looked, stop);

@@ -10,6 +10,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::batch::by_rank;
 pub(super) use self::lines::{named, number};
 
 use proem_agents::risk::report::Report;

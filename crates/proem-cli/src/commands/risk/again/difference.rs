@@ -3,7 +3,7 @@
 use proem_agents::risk::investigation::Subject;
 use proem_guard::show::terminal_str;
 use proem_risk::assess::FileAssessment;
-use proem_risk::metric::Metric;
+use proem_risk::metric::{Metric, Name};
 
 use crate::commands::risk::output::number;
 
@@ -17,6 +17,22 @@ pub(super) fn first(before: &Subject, today: &Subject) -> String {
         .or_else(|| gaps(&old.gaps, &new.gaps))
         .or_else(|| (old.score != new.score).then(|| "its place among past commits is another".to_owned()))
         .unwrap_or_else(|| "it is assessed otherwise".to_owned())
+}
+
+/// What of the change itself is another: its files, its message, its lines. How it is assessed isn't compared.
+pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
+    let lines = |subject: &Subject| -> Vec<Metric> {
+        let counts = [Name::Files, Name::LinesAdded, Name::LinesDeleted, Name::LinesBefore];
+        subject.assessment.metrics.iter().filter(|metric| counts.contains(&metric.name)).cloned().collect()
+    };
+    let bare = |subject: &Subject| -> Vec<FileAssessment> {
+        let bare = |file: &FileAssessment| FileAssessment { metrics: Vec::new(), ..file.clone() };
+        subject.assessment.files.iter().map(bare).collect()
+    };
+    paths(before, today)
+        .or_else(|| (before.subject != today.subject).then(|| "its message is another".to_owned()))
+        .or_else(|| metrics(&lines(before), &lines(today), ""))
+        .or_else(|| files(&bare(before), &bare(today)))
 }
 
 fn paths(before: &Subject, today: &Subject) -> Option<String> {
@@ -64,8 +80,8 @@ fn gaps(before: &[String], today: &[String]) -> Option<String> {
 mod tests {
     use proem_risk::assess::{Assessment, Investigate, ScoreOf};
     use proem_risk::change::Status;
-    use proem_risk::level::Level;
-    use proem_risk::metric::{Name, Sentence, Signal};
+    use proem_risk::level::{Level, LevelRules};
+    use proem_risk::metric::{Sentence, Signal};
     use proem_risk::path::{Class, Role};
 
     use super::*;
@@ -83,12 +99,14 @@ mod tests {
         };
         let assessment = Assessment {
             level: Level::Low,
+            rules: LevelRules::Rank,
             reasons: Vec::new(),
             confidence: None,
             score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Low },
             metrics: vec![Metric::of(Name::LinesAdded, 5.0)],
             files: vec![file],
             partners: Vec::new(),
+            more_partners: 0,
             investigate: Investigate::Yes,
             gaps: Vec::new(),
             calibration_error: 0.05,
@@ -120,5 +138,24 @@ mod tests {
         check(|today| today.assessment.score.signal = Signal::High, "its place among past commits is another");
         check(|today| today.subject = "Stop".to_owned(), "its message is another");
         check(|today| today.assessment.level = Level::High, "it is assessed otherwise");
+    }
+
+    #[test]
+    fn of_a_change_that_was_assessed_by_the_rules_of_before_only_itself_is_compared() {
+        let check = |change: fn(&mut Subject), expected: Option<&str>| {
+            let mut today = subject();
+            change(&mut today);
+            assert_eq!(of_change(&subject(), &today).as_deref(), expected);
+        };
+        check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is part of it and was not"));
+        check(|today| today.assessment.metrics[0].value = Some(9.5), Some("lines added: 5 then, 9.5 today"));
+        check(
+            |today| today.assessment.files[0].lines = None,
+            Some("lines of `src/a\\u{1b}.py`: 60 then, unknown today"),
+        );
+        check(|today| today.subject = "Stop".to_owned(), Some("its message is another"));
+        check(|today| today.assessment.level = Level::High, None);
+        check(|today| today.assessment.files[0].metrics[0].value = None, None);
+        check(|today| today.assessment.gaps.push("the past".to_owned()), None);
     }
 }

@@ -1,4 +1,6 @@
-//! Many changes, the riskiest first.
+//! Many changes, in the order of their scores.
+
+use std::cmp::Ordering;
 
 use proem_agents::risk::report::Report;
 
@@ -6,20 +8,16 @@ use super::{lines, terminal};
 use crate::ui::{DIM, UNKNOWN, cut, styled};
 
 /// Cells in front of a subject.
-const BEFORE: usize = 46;
+const BEFORE: usize = 47;
 
-/// A row for each change; those of one level by the place of their scores.
+/// A row for each change.
 pub(super) fn table(reports: &[Report], width: usize) -> String {
     if reports.is_empty() {
         return "no commit to assess\n".to_owned();
     }
     let mut sorted: Vec<&Report> = reports.iter().collect();
-    let place = |report: &Report| report.score.rank.map(|rank| rank.percentile);
-    sorted.sort_by(|a, b| {
-        let score = || place(b).unwrap_or(-1.0).total_cmp(&place(a).unwrap_or(-1.0));
-        b.risk_level.cmp(&a.risk_level).then_with(score).then_with(|| b.change.at.cmp(&a.change.at))
-    });
-    let head = format!("{:6}  {:>5}  {:10}  {:10}  {:>5}  subject", "level", "score", "change", "date", "files");
+    sorted.sort_by(|a, b| by_rank(a, b));
+    let head = format!("{:7}  {:>5}  {:10}  {:10}  {:>5}  subject", "level", "score", "change", "date", "files");
     let mut out = format!("{}\n", styled(DIM, &head));
     for report in sorted {
         let change = &report.change;
@@ -28,7 +26,7 @@ pub(super) fn table(reports: &[Report], width: usize) -> String {
         let score = place(report).map_or_else(|| UNKNOWN.to_owned(), |percentile| lines::number(percentile.floor()));
         let row = format!(
             "{}  {score:>5}  {id:10}  {:10}  {:>5}  {}",
-            styled(terminal::colour(level), &format!("{:6}", level.as_str())),
+            styled(terminal::colour(level), &format!("{:7}", level.as_str())),
             terminal::date(change.at),
             report.files.len(),
             cut(&change.subject, width.saturating_sub(BEFORE))
@@ -39,7 +37,20 @@ pub(super) fn table(reports: &[Report], width: usize) -> String {
     let unsampled = reports.iter().filter(|report| report.score.rank.is_none()).count();
     out.push_str(&styled(DIM, "score: the share of past commits that it is above, in percent\n"));
     if unsampled > 0 {
-        out.push_str(&styled(DIM, &format!("{UNKNOWN}: too few past commits to compare with\n")));
+        let why = "nothing in it runs, or there are too few past commits to compare with";
+        out.push_str(&styled(DIM, &format!("{UNKNOWN}: {why}\n")));
     }
     out
+}
+
+/// Where a score stands among past commits, in percent.
+fn place(report: &Report) -> Option<f64> {
+    report.score.rank.map(|rank| rank.percentile)
+}
+
+/// Reports by the places of their scores, the highest first; those of one place, and those without one behind all
+/// others, by level and then by date, the newest first.
+pub(in crate::commands::risk) fn by_rank(a: &Report, b: &Report) -> Ordering {
+    let score = place(b).unwrap_or(-1.0).total_cmp(&place(a).unwrap_or(-1.0));
+    score.then_with(|| b.risk_level.cmp(&a.risk_level)).then_with(|| b.change.at.cmp(&a.change.at))
 }

@@ -146,7 +146,11 @@ fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
             below(out, &format!("counts: {of}"), width);
         }
         if !metric.details.is_empty() {
-            let details: Vec<String> = metric.details.iter().map(flowing).collect();
+            let mut details: Vec<String> = metric.details.iter().map(flowing).collect();
+            let others = metric.details_total.map_or(0, |total| (total as usize).saturating_sub(details.len()));
+            if others > 0 {
+                details.push(format!("and {others} others"));
+            }
             below(out, &format!("more: {}", details.join("; ")), width);
         }
     }
@@ -204,6 +208,10 @@ fn partners(report: &Report, width: usize, out: &mut String) {
     heading(out, "usual partners that did not change");
     for partner in &report.missing_partners {
         below(out, &format!("{}, at least {} of the time", terminal::partner(partner), number(partner.low)), width);
+    }
+    let others = report.missing_partners_total.saturating_sub(report.missing_partners.len() as u64);
+    if others > 0 {
+        below(out, &format!("and {others} others"), width);
     }
 }
 

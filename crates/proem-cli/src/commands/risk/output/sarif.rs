@@ -1,7 +1,8 @@
 //! Reports as SARIF 2.1.0 (OASIS, 2020), for code scanning.
 //!
 //! A file of level MEDIUM or HIGH is one result; a change that is riskier than each of its files is one
-//! at its riskiest file. A result's rule is what speaks loudest there.
+//! at its riskiest file, and so is a change that is UNKNOWN, as an open question. A result's rule is what speaks
+//! loudest there.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::lines;
 use crate::trust::hash;
 
 /// The rules, with what each says.
-const RULES: [(&str, &str); 7] = [
+const RULES: [(&str, &str); 8] = [
     ("risk/score", "The change scores above most past commits of the repository"),
     ("risk/coupling", "Many files import a changed file"),
     ("risk/co_change", "A changed file usually changes together with another one"),
@@ -23,6 +24,7 @@ const RULES: [(&str, &str); 7] = [
     ("risk/ownership_churn", "A changed file has had a new owner for a short time"),
     ("risk/incident_similarity", "The change is like what went wrong before"),
     ("risk/sensitive", "A changed file is sensitive, or nothing could be measured of it"),
+    ("risk/unknown", "Nothing about the change could be measured"),
 ];
 
 /// A log with all results.
@@ -58,14 +60,20 @@ pub(super) fn log(reports: &[Report]) -> Json {
 }
 
 fn results(report: &Report) -> Vec<Json> {
-    let worst = report.files.iter().map(|file| file.risk_level).max().unwrap_or(Level::Low);
-    let own = report.files.first().filter(|_| report.risk_level > worst && report.risk_level > Level::Low);
-    let of_change = own.map(|file| {
-        let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted).collect();
-        result(report, file, ("risk/score", report.risk_level, &sentences))
+    let risky = || report.files.iter().filter(|file| file.risk_level >= Level::Medium);
+    let worst = risky().map(|file| file.risk_level).max().unwrap_or(Level::Low);
+    let own = report.files.first().filter(|_| report.risk_level > worst);
+    let of_change = own.map(|file| match report.risk_level {
+        Level::Unknown => {
+            let sentences: Vec<String> = report.reasons.iter().map(lines::quoted).collect();
+            result(report, file, ("risk/unknown", Level::Unknown, &sentences))
+        }
+        level => {
+            let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted).collect();
+            result(report, file, ("risk/score", level, &sentences))
+        }
     });
-    let risky = report.files.iter().filter(|file| file.risk_level > Level::Low);
-    let of_files = risky.map(|file| {
+    let of_files = risky().map(|file| {
         let sentences: Vec<String> = file.key_evidence.iter().chain(&file.reasons).map(lines::quoted).collect();
         result(report, file, (rule(file), file.risk_level, &sentences))
     });
@@ -83,10 +91,12 @@ fn known(metric: &str) -> Option<&'static str> {
 }
 
 fn result(report: &Report, file: &FileOut, (rule, level, sentences): (&str, Level, &[String])) -> Json {
-    let level = match level {
-        Level::Low => "note",
-        Level::Medium => "warning",
-        Level::High => "error",
+    // What can't be decided is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
+    let (kind, level) = match level {
+        Level::Unknown => ("open", "none"),
+        Level::Low => ("fail", "note"),
+        Level::Medium => ("fail", "warning"),
+        Level::High => ("fail", "error"),
     };
     let text = format!("{}: {}", file.path, sentences.join("; "));
     let mut fingerprints = BTreeMap::new();
@@ -94,6 +104,7 @@ fn result(report: &Report, file: &FileOut, (rule, level, sentences): (&str, Leve
     json!({
         "ruleId": rule,
         "ruleIndex": RULES.iter().position(|(id, _)| *id == rule),
+        "kind": kind,
         "level": level,
         "message": { "text": message(&text) },
         "locations": [{

@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
+use proem_agents::risk::investigation::By;
 use proem_agents::risk::report::{Mode, Report};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
@@ -22,7 +23,7 @@ const MOST: usize = 3;
 pub(super) const fn colour(level: Level) -> Style {
     match level {
         Level::Low => GREEN,
-        Level::Medium => YELLOW,
+        Level::Unknown | Level::Medium => YELLOW,
         Level::High => RED,
     }
 }
@@ -60,7 +61,7 @@ pub(super) fn report(report: &Report, width: usize) -> String {
     page.texts("evidence", report.key_evidence.iter().take(MOST).map(brief), 2);
     page.texts("missing", partners(report), 1);
     page.texts("to do", report.recommendations.iter().take(MOST).map(brief), 2);
-    page.text("sure", &sure(report), 1);
+    page.text("sure", &sure(report), 2);
     let unknown = unknown(report, width.saturating_sub(LABEL));
     if !unknown.is_empty() {
         page.text("unknown", &unknown, 1);
@@ -124,7 +125,7 @@ pub(super) fn date(at: i64) -> String {
 /// The most usual partners that are missing.
 fn partners(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner).collect();
-    let more = report.missing_partners.len().saturating_sub(MOST);
+    let more = report.missing_partners_total.saturating_sub(lines.len() as u64);
     if let Some(last) = lines.last_mut().filter(|_| more > 0) {
         last.push_str(&format!(" (and {more} more)"));
     }
@@ -153,10 +154,13 @@ pub(super) fn sure(report: &Report) -> String {
     let mode = match report.mode {
         Mode::Investigated => {
             let hops = u64::try_from(report.investigation_trace.len()).unwrap_or(u64::MAX);
-            format!("INVESTIGATED by a model, {}", counted(hops, "hop"))
+            let early = report.investigation_trace.iter().find(|hop| hop.hop.by == By::Fallback);
+            let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, safe(&hop.hop.result)));
+            format!("INVESTIGATED by a model, {}{}", counted(hops, "hop"), early.unwrap_or_default())
         }
-        Mode::Rules => "by RULES; nothing called for a model".to_owned(),
-        Mode::Degraded => "DEGRADED: by the rules, without a model's view".to_owned(),
+        Mode::Rules => "by the rules; nothing called for a model".to_owned(),
+        Mode::Degraded if report.spent.is_some() => "by the rules; the model gave no usable summary".to_owned(),
+        Mode::Degraded => "by the rules".to_owned(),
     };
     format!("{confidence}{model}; {mode}")
 }

@@ -10,7 +10,7 @@ use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, Score
 use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
-use proem_risk::level::{Level, Reason};
+use proem_risk::level::{Level, LevelRules, Reason};
 use proem_risk::metric::{Between, Excluded, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
 use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
 use proem_risk::score::{Contribution, Feature, Scored};
@@ -150,6 +150,7 @@ fn scored() -> ScoreOf {
 fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
     Assessment {
         level,
+        rules: LevelRules::Rank,
         reasons: vec![Reason::Score { percentile: 97.4 }, Reason::WorstFile { file: 0 }],
         confidence: Some(0.742_1),
         score: scored(),
@@ -168,6 +169,7 @@ fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
         ],
         files,
         partners: Vec::new(),
+        more_partners: 0,
         investigate: Investigate::Yes,
         gaps: Vec::new(),
         calibration_error: 0.03,
