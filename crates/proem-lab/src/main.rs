@@ -60,6 +60,8 @@ enum Eval {
     Mode(mode::eval::EvalMode),
     /// The score of a change's risk.
     Risk(risk::eval::EvalRisk),
+    /// The levels of the commits of real clones.
+    RiskLevels(risk::levels::EvalLevels),
     /// The selection of tools.
     Selection(selection::eval::EvalSelection),
 }
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
         Command::Eval(Eval::Mode(args)) => mode::eval::run(&args),
         Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
+        Command::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
         Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };
     match result {

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use proem_risk::level::Thresholds;
+use proem_risk::metric::{Rank, Signal};
 use proem_risk::score::{Feature, Features, Model};
 use proem_score::linear::logistic;
 use proem_score::measure as measures;
@@ -47,6 +49,8 @@ pub(crate) fn run(args: &EvalRisk) -> Result<String, String> {
 enum Method {
     Own,
     Unseen,
+    /// The level that a repository gets: the place of that score among the earlier commits, in three steps.
+    Level,
     Size,
     Regression,
     Added,
@@ -54,12 +58,14 @@ enum Method {
 }
 
 impl Method {
-    const ALL: [Self; 6] = [Self::Own, Self::Unseen, Self::Size, Self::Regression, Self::Added, Self::Smallest];
+    const ALL: [Self; 7] =
+        [Self::Own, Self::Unseen, Self::Level, Self::Size, Self::Regression, Self::Added, Self::Smallest];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Own => "Proem, learned from the project",
             Self::Unseen => "Proem, learned from other projects",
+            Self::Level => "the level that follows from it: LOW, MEDIUM, HIGH",
             Self::Size => "Proem, size alone, learned from the project",
             Self::Regression => "logistic regression, 14 metrics",
             Self::Added => "lines added",
@@ -69,7 +75,7 @@ impl Method {
 
     /// Whether its scores are log-odds.
     const fn is_calibrated(self) -> bool {
-        !matches!(self, Self::Added | Self::Smallest)
+        !matches!(self, Self::Level | Self::Added | Self::Smallest)
     }
 }
 
@@ -130,6 +136,10 @@ fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Resul
     let own = own(part(project))?;
     let unseen = unseen(project, all, shipped)?;
     let regression = Regression::fit(earlier)?;
+    let thresholds = Thresholds::shipped().map_err(|error| error.to_string())?;
+    let mut past: Vec<f64> =
+        unseen.iter().flat_map(|model| earlier.iter().map(|commit| model.log_odds(&commit.features, &scale))).collect();
+    past.sort_by(f64::total_cmp);
     let mut rows = Vec::new();
     for method in Method::ALL {
         let score = |commit: &Commit| -> Option<f64> {
@@ -137,6 +147,10 @@ fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Resul
             match method {
                 Method::Own => Some(own.log_odds(features, &scale)),
                 Method::Unseen => unseen.as_ref().map(|model| model.log_odds(features, &scale)),
+                Method::Level => {
+                    let rank = Rank::among(&past, unseen.as_ref()?.log_odds(features, &scale))?;
+                    Some(step(thresholds.score_signal(rank.percentile, rank.among)))
+                }
                 Method::Size => {
                     let scored = own.score(features, &scale);
                     Some(scored.log_odds - scored.given_size?)
@@ -161,6 +175,15 @@ fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Resul
         without: GROUPS.iter().map(|(_, unknown)| without(unknown)).collect(),
         rows,
     })
+}
+
+/// A level as a number; only its order counts.
+const fn step(signal: Signal) -> f64 {
+    match signal {
+        Signal::High => 2.0,
+        Signal::Medium => 1.0,
+        Signal::Low | Signal::Unknown | Signal::None => 0.0,
+    }
 }
 
 /// A model that hasn't learned from a project: the shipped one, or one learned from the others where

@@ -1,0 +1,139 @@
+//! Which commits of a clone needed a fix later: those whose lines a later fix changes.
+//!
+//! The labels of the score's training data were made in the same way (Śliwerski, Zimmermann and Zeller, *When Do
+//! Changes Induce Fixes?*, 2005). Only lines of code and configuration count. What a fix is says Proem's own reading
+//! of messages, so the labels share its faults; every row of a table is held against the same ones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use proem_risk::history::Mends;
+use proem_risk::path::{Attributes, RepoPath, Role, Rules, classify};
+use proem_runtime::Environment;
+use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::history::{HistoryWanted, history};
+
+/// The ids of commits, newest first: without merges, behind the newest `skip`.
+pub(super) fn commits(folder: &Path, revision: &str, (skip, last): (usize, usize)) -> Result<Vec<String>, String> {
+    let (skip, last) = (format!("--skip={skip}"), format!("--max-count={last}"));
+    let listed = ask(folder, &["rev-list", "--no-merges", &skip, &last, revision, "--"])?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// When a commit was made, in seconds since 1970.
+pub(super) fn date(folder: &Path, revision: &str) -> Result<i64, String> {
+    let date = ask(folder, &["show", "--no-patch", "--format=%ct", revision, "--"])?;
+    date.trim().parse().map_err(|_| format!("`{revision}` has no date"))
+}
+
+/// Those of `commits` whose lines a later fix, up to `revision`, changes or removes.
+pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) -> Result<BTreeSet<String>, String> {
+    let rules = Rules::shipped().map_err(|error| error.to_string())?;
+    let wanted: BTreeSet<&str> = commits.iter().map(String::as_str).collect();
+    let Some(oldest) = commits.last() else { return Ok(BTreeSet::new()) };
+    let later = ask(folder, &["rev-list", "--no-merges", revision, &format!("^{oldest}"), "--"])?;
+    let fixes = fixes(folder, revision)?;
+    let mut found = BTreeSet::new();
+    for fix in later.lines().filter(|id| fixes.contains(*id)) {
+        for (path, first, count) in removed(folder, fix, &rules)? {
+            let range = format!("-L{first},+{count}");
+            let before = format!("{fix}^");
+            let blamed = ask(folder, &["blame", "-w", "--line-porcelain", &range, &before, "--", &path])?;
+            let ids = blamed.lines().filter_map(|line| line.split(' ').next());
+            found.extend(ids.filter(|id| wanted.contains(id)).map(str::to_owned));
+        }
+    }
+    Ok(found)
+}
+
+/// The commits of a history that fix something.
+fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
+    let tip = ask(folder, &["rev-parse", "--verify", &format!("{revision}^{{commit}}")])?;
+    let tip = proem_risk::history::ObjectId::parse(tip.trim().as_bytes()).ok_or("git gave no id of a commit")?;
+    let words = |error: proem_runtime::Error| error.to_string();
+    let git = GitProgram::find(&Environment::inherited()).map_err(words)?;
+    let repository = discover(&git, folder, std::time::Duration::from_mins(1)).map_err(words)?;
+    let repository = repository.ok_or("this is no git repository")?;
+    let wanted = HistoryWanted { tips: vec![tip], now: date(folder, revision)?, ..HistoryWanted::default() };
+    let read = history(&git, &repository, &wanted, None, &|_| ()).map_err(words)?;
+    let fixes = read.history.commits().iter().filter(|commit| commit.mends == Mends::Fix);
+    Ok(fixes.map(|commit| commit.id.to_string()).collect())
+}
+
+/// The lines that a commit takes away from code and configuration: path, first line and number.
+fn removed(folder: &Path, commit: &str, rules: &Rules) -> Result<Vec<(String, u32, u32)>, String> {
+    let patch = ask(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
+    let (mut path, mut ranges) = (None, Vec::new());
+    for line in patch.lines() {
+        if let Some(name) = line.strip_prefix("--- ") {
+            let name = name.strip_prefix("a/").map(str::to_owned);
+            let role = |name: &String| classify(&RepoPath::new(name.as_str()), &Attributes::default(), rules).role;
+            path = name.filter(|name| matches!(role(name), Role::Code | Role::Configuration));
+        } else if let (Some(path), Some(hunk)) = (&path, line.strip_prefix("@@ -")) {
+            let before = hunk.split(' ').next().unwrap_or_default();
+            let (first, count) = before.split_once(',').unwrap_or((before, "1"));
+            if let (Ok(first), Ok(count @ 1..)) = (first.parse(), count.parse()) {
+                ranges.push((path.clone(), first, count));
+            }
+        }
+    }
+    Ok(ranges)
+}
+
+fn ask(folder: &Path, args: &[&str]) -> Result<String, String> {
+    let answer = Command::new("git").arg("-C").arg(folder).args(args).stdin(Stdio::null()).output();
+    let answer = answer.map_err(|error| format!("git could not be started: {error}"))?;
+    if !answer.status.success() {
+        let said = String::from_utf8_lossy(&answer.stderr);
+        return Err(format!("`git {}` in `{}`: {}", args.join(" "), folder.display(), said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with a commit for each message and content of `a.py`; the ids, oldest first.
+    fn repository(folder: &Path, commits: &[(&str, &str)]) -> Vec<String> {
+        let git = |args: &[&str]| ask(folder, args).unwrap();
+        git(&["init", "-q", "."]);
+        for (message, content) in commits {
+            std::fs::write(folder.join("a.py"), content).unwrap();
+            git(&["add", "-A"]);
+            git(&["-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "--no-gpg-sign", "-m", message]);
+        }
+        let mut ids = super::commits(folder, "HEAD", (0, 99)).unwrap();
+        ids.reverse();
+        ids
+    }
+
+    #[test]
+    fn a_commit_needed_a_fix_if_a_later_fix_changes_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = repository(
+            folder.path(),
+            &[
+                ("Begin", "one = 1\ntwo = 2\n"),
+                ("Add three", "one = 1\ntwo = 2\nthree = 4\n"),
+                ("Add four", "one = 1\ntwo = 2\nthree = 4\nfour = 4\n"),
+                ("Rename one", "ones = 1\ntwo = 2\nthree = 4\nfour = 4\n"),
+                ("Fix three", "ones = 1\ntwo = 2\nthree = 3\nfour = 4\n"),
+            ],
+        );
+        let newest: Vec<String> = ids.iter().rev().cloned().collect();
+        let found = needed_a_fix(folder.path(), "HEAD", &newest).unwrap();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
+        let window = super::commits(folder.path(), "HEAD", (1, 2)).unwrap();
+        assert_eq!(window, [ids[3].clone(), ids[2].clone()]);
+    }
+
+    #[test]
+    fn what_is_no_revision_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        repository(folder.path(), &[("Begin", "one = 1\n")]);
+        let error = super::commits(folder.path(), "nowhere", (0, 1)).unwrap_err();
+        assert!(error.contains("nowhere"), "{error}");
+    }
+}

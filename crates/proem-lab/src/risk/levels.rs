@@ -1,0 +1,235 @@
+//! `proem-lab eval risk-levels`: what the rules make of the commits of real clones.
+//!
+//! Of each clone the newest commits are assessed, each against its own past, and it is counted how many stand
+//! above LOW. A level is good if such a change needed a fix more often: a commit has the label if a later fix
+//! changes lines that blame ascribes to it. Labels come late, so they are asked of older commits (`--skip`).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use proem_risk::assess::Depth;
+use proem_risk::change::Change;
+use proem_risk::history::ObjectId;
+use proem_risk::level::{Level, LevelRules, Thresholds};
+use proem_risk::metric::Name;
+use proem_runtime::Environment;
+use proem_runtime::change::{ChangeLimits, Resolved, Spec, change, resolve};
+use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::risk::{Assessor, AssessorOptions};
+
+use super::blame;
+use super::measure::{Judged, area};
+
+/// Measures the levels on clones.
+#[derive(Debug, Args)]
+pub(crate) struct EvalLevels {
+    /// A clone with its revision, as in `../ripgrep@3fce3b5bb023`; give it once for each clone.
+    #[arg(long = "clone", value_name = "DIR@REV", required = true)]
+    clones: Vec<String>,
+    /// How many commits are assessed; merges are not.
+    #[arg(long, value_name = "N", default_value_t = 150)]
+    last: usize,
+    /// How many newer ones are left out.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: usize,
+    /// Also look up which of them needed a fix later.
+    #[arg(long)]
+    labelled: bool,
+    /// A file that the tables are written to.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What decides, as the tables call it.
+const RULES: [(&str, LevelRules); 3] = [
+    ("the rank (the default)", LevelRules::Rank),
+    ("the seed's counting (`--rules seed`)", LevelRules::Seed),
+    ("the higher of both (before)", LevelRules::RankOrSeed),
+];
+
+/// The time for a small question to git.
+const SMALL: Duration = Duration::from_mins(1);
+
+/// The window of co-change and ownership, in days.
+const WINDOW_DAYS: u32 = 365;
+
+/// A commit that was assessed.
+struct Assessed {
+    /// By each of [`RULES`].
+    levels: [Level; RULES.len()],
+    added: f64,
+    lines: f64,
+    is_bug: bool,
+}
+
+pub(crate) fn run(args: &EvalLevels) -> Result<String, String> {
+    let mut out = String::from(
+        "# Risk: levels of real clones\n\nMade by `cargo lab eval risk-levels`; what it measures says the \
+         [data card](README.md).\n",
+    );
+    for clone in &args.clones {
+        let (folder, revision) =
+            clone.rsplit_once('@').ok_or_else(|| format!("`{clone}` names no revision; write DIR@REV"))?;
+        let assessed = assess(Path::new(folder), revision, args)?;
+        out.push_str(&table(&name_of(folder), revision, args, &assessed));
+    }
+    if let Some(path) = &args.out {
+        std::fs::write(path, &out).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(out)
+}
+
+fn name_of(folder: &str) -> String {
+    let name = Path::new(folder).file_name();
+    name.map_or_else(|| folder.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Assesses the commits of a clone by all rules.
+fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Assessed>, String> {
+    let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
+    let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
+    let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
+    let repository = repository.ok_or_else(|| words(&"is in no git repository"))?;
+    let commits = blame::commits(folder, revision, (args.skip, args.last))?;
+    let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
+    let now = blame::date(folder, revision)?;
+    let specs = commits.iter().map(|id| Spec::Rev(id.clone()));
+    let changes = specs.map(|spec| resolve(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
+    let changes = changes.map_err(|error| words(&error))?;
+    let assessor = open(&git, &repository, (&changes, now)).map_err(|error| words(&error))?;
+    let one = |resolved: &Resolved| {
+        let change = change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
+        judge(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
+    };
+    changes.iter().map(one).collect::<Result<_, _>>().map_err(|error| words(&error))
+}
+
+fn open(
+    git: &GitProgram,
+    repository: &Repository,
+    (changes, now): (&[Resolved], i64),
+) -> Result<Assessor, proem_runtime::Error> {
+    let thresholds = Thresholds::shipped().map_err(proem_runtime::Error::Assessment)?;
+    let options = AssessorOptions {
+        changes: changes.to_vec(),
+        first_parent: false,
+        window_days: WINDOW_DAYS,
+        now,
+        cache: None,
+        thresholds,
+        level_rules: LevelRules::Rank,
+        incidents: None,
+        coverage: None,
+    };
+    Assessor::open(git, repository, options, &|_| ())
+}
+
+fn judge(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<Assessed, proem_runtime::Error> {
+    let look = assessor.look(change)?;
+    let mut levels = [Level::Unknown; RULES.len()];
+    let (mut added, mut removed) = (0.0, 0.0);
+    for (level, (_, rules)) in levels.iter_mut().zip(RULES) {
+        let assessment = look.assess_by(rules, Depth::TierTwo)?;
+        let of = |name: Name| assessment.metrics.iter().find(|one| one.name == name).and_then(|one| one.value);
+        // A change in which nothing runs adds no line that runs.
+        added = of(Name::LinesAdded).unwrap_or(0.0);
+        removed = of(Name::LinesDeleted).unwrap_or(0.0);
+        *level = assessment.level;
+    }
+    Ok(Assessed { levels, added, lines: added + removed, is_bug })
+}
+
+/// A level as a number.
+const fn step(level: Level) -> f64 {
+    match level {
+        Level::Low => 0.0,
+        // It is no alarm, and no LOW.
+        Level::Unknown => 0.5,
+        Level::Medium => 1.0,
+        Level::High => 2.0,
+    }
+}
+
+/// What one way of judging comes to.
+struct Row {
+    name: String,
+    /// HIGH, MEDIUM and UNKNOWN.
+    counts: [usize; 3],
+    /// Whether each commit stands above LOW, with its score.
+    judged: Vec<(bool, f64)>,
+}
+
+fn rows(assessed: &[Assessed]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (place, (name, _)) in RULES.iter().enumerate() {
+        let levels: Vec<Level> = assessed.iter().filter_map(|one| one.levels.get(place).copied()).collect();
+        let count = |wanted: Level| levels.iter().filter(|level| **level == wanted).count();
+        rows.push(Row {
+            name: (*name).to_owned(),
+            counts: [count(Level::High), count(Level::Medium), count(Level::Unknown)],
+            judged: levels.iter().map(|level| (*level >= Level::Medium, step(*level))).collect(),
+        });
+    }
+    let quota = rows.first().map(|row| row.counts).unwrap_or_default();
+    rows.push(by_size(assessed, quota));
+    rows
+}
+
+/// The simple rule: as many HIGH and MEDIUM as the rank gives, to the commits with most lines added.
+fn by_size(assessed: &[Assessed], [high, medium, _]: [usize; 3]) -> Row {
+    let mut order: Vec<usize> = (0..assessed.len()).collect();
+    let added = |at: usize| assessed.get(at).map_or(0.0, |one| one.added);
+    order.sort_by(|a, b| added(*b).total_cmp(&added(*a)));
+    let mut judged = vec![(false, 0.0); assessed.len()];
+    for (rank, at) in order.into_iter().take(high.saturating_add(medium)).enumerate() {
+        if let Some(slot) = judged.get_mut(at) {
+            *slot = (true, if rank < high { 2.0 } else { 1.0 });
+        }
+    }
+    Row { name: "lines added, as many".to_owned(), counts: [high, medium, 0], judged }
+}
+
+fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[Assessed]) -> String {
+    let bugs = assessed.iter().filter(|one| one.is_bug).count();
+    let mut out = format!("\n## {name} at {revision}\n\n");
+    let skipped = if args.skip > 0 { format!(" behind the newest {}", args.skip) } else { String::new() };
+    _ = write!(out, "The last {} commits{skipped}", assessed.len());
+    let (columns, rule) = if args.labelled {
+        _ = write!(out, ", {bugs} of which needed a fix later");
+        (" AUC | of those above LOW needed a fix |", "---:|---:|")
+    } else {
+        ("", "")
+    };
+    _ = write!(out, ".\n\n| | HIGH | MEDIUM | UNKNOWN | above LOW |{columns}\n|---|---:|---:|---:|---:|{rule}\n");
+    for row in rows(assessed) {
+        let [high, medium, unknown] = row.counts;
+        let above = percent(high.saturating_add(medium), assessed.len());
+        _ = write!(out, "| {} | {high} | {medium} | {unknown} | {above} |", row.name);
+        if args.labelled {
+            out.push_str(&labels(&row, assessed));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn labels(row: &Row, assessed: &[Assessed]) -> String {
+    let all = row.judged.iter().zip(assessed);
+    let judged: Vec<Judged> = all
+        .clone()
+        .map(|((_, score), one)| Judged { score: *score, is_bug: one.is_bug, added: one.added, lines: one.lines })
+        .collect();
+    let area = area(&judged).map_or_else(|| "–".to_owned(), |area| format!("{:.3} ± {:.3}", area.area, area.half()));
+    let above: Vec<bool> = all.filter(|((is_above, _), _)| *is_above).map(|(_, one)| one.is_bug).collect();
+    let hits = above.iter().filter(|is_bug| **is_bug).count();
+    format!(" {area} | {hits} of {} ({}) |", above.len(), percent(hits, above.len()))
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "counts of commits")]
+    let share = part as f64 * 100.0 / whole.max(1) as f64;
+    format!("{share:.0} %")
+}
