@@ -53,11 +53,12 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
         }
         let next = reader.next();
         // CR LF is one line break (UAX #14, LB5).
-        if character::is_line_break(c) && !(c == '\r' && next.peek() == Some('\n')) {
-            if let Some(found) = line.begin(reader, next).filter(|found| touches(found.span, outside)) {
-                matches.push(found);
-                line.break_up();
-            }
+        if character::is_line_break(c)
+            && !(c == '\r' && next.peek() == Some('\n'))
+            && let Some(found) = line.begin(reader, next).filter(|found| touches(found.span, outside))
+        {
+            matches.push(found);
+            line.break_up();
         }
         reader = next;
     }
