@@ -143,6 +143,7 @@ fn obeyed(text: &str) -> Vec<String> {
 }
 
 /// Every command, in each of its forms. `ID` is a run that asked, `RISK` an assessment.
+#[expect(clippy::too_many_lines, reason = "a row for each command and form")]
 fn table() -> Vec<(Vec<&'static str>, Form)> {
     use Form::{Exact, Json, Report};
     let task = ORDERS[0];

@@ -83,7 +83,7 @@ impl Page<'_> {
         for (index, line) in width::wrapped(text, room).iter().enumerate() {
             match index {
                 0 => self.line(&format!("{}{line}", styled(style, head))),
-                _ => self.line(&format!("{:>indent$}{line}", GOES_ON)),
+                _ => self.line(&format!("{GOES_ON:>indent$}{line}")),
             }
         }
     }
