@@ -182,7 +182,11 @@ fn sentence(parts: &[Part], trace: bool) -> Option<Inferred> {
         return Some(inferred(Mode::Review, part, "asks for a judgement"));
     }
     if let Some(part) = forbids {
-        return Some(Inferred::new(Mode::Plan, Basis::Sentence, format!("the task forbids changes ({})", part.language)));
+        return Some(Inferred::new(
+            Mode::Plan,
+            Basis::Sentence,
+            format!("the task forbids changes ({})", part.language),
+        ));
     }
     if let Some(part) = asks {
         let what = match part.says {
@@ -203,14 +207,18 @@ mod tests {
     use super::*;
 
     const KEYWORDS: &str = "[plan.it]\nwords = ['esplora']\n[review.en]\nwords = ['review', 'check']\n";
-    const PHRASES: &str = "small = 'the, a, it, this, is, in, of, i, what, not'\nfiller = 'please, and, then, ok'\nrequest = 'could you, can you'\n\
+    const PHRASES: &str = "small = 'the, a, it, this, is, in, of, i, what, not'\nfiller = 'please, and, then, ok, just'\ndeterminer = 'the, a, it, this, why'\nrequest = 'could you, can you'\n\
                            question = 'what, why, how'\ninversion = 'is, does'\nchange = 'fix||ing, add, touch, do'\nmake = 'write'\n\
                            judge = 'review, check'\ntell = 'tell me, explain'\nfind = 'investigate'\nplan-noun = 'plan'\n\
                            judgement = 'safe'\nopinion = \"what's wrong with\"\ntrouble = 'crashes, fails'\nnot = \"don't, do not\"\n\
                            without = 'without'\nnothing = 'anything'\nexcept = 'else'\nhands-off = 'no changes'\nonly = 'just, only'\n\
                            how-to = 'how to, how do i'\nand = 'and, then'\narticle = 'the, a'\nfinite = 'is, fails'\n";
 
-    fn told(task: Option<&str>, hints: &Hints, nearest: Option<&dyn Fn() -> Option<Inferred>>) -> (Mode, Basis, String) {
+    fn told(
+        task: Option<&str>,
+        hints: &Hints,
+        nearest: Option<&dyn Fn() -> Option<Inferred>>,
+    ) -> (Mode, Basis, String) {
         let phrases = Phrases::parse(&[("en", PHRASES)]).unwrap();
         let keywords = Keywords::parse(KEYWORDS).unwrap();
         let inferred = infer(task, hints, &Wording { phrases: &phrases, keywords: &keywords }, nearest);
@@ -248,7 +256,8 @@ mod tests {
     #[test]
     fn words_from_outside_choose_nothing() {
         let none = Hints::default();
-        let outside = |hints: &Hints| told(None, hints, Some(&|| Some(Inferred::new(Mode::Act, Basis::Meaning, "near"))));
+        let outside =
+            |hints: &Hints| told(None, hints, Some(&|| Some(Inferred::new(Mode::Act, Basis::Meaning, "near"))));
         assert_eq!(outside(&none), (Mode::Plan, Basis::Default, "words from outside choose no mode".to_owned()));
         assert_eq!(outside(&Hints { explicit: Some(Mode::Act), ..none }).0, Mode::Act);
         assert_eq!(outside(&Hints { git_changes: GitChanges::Yes, ..none }).0, Mode::Act);

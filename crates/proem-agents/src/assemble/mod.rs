@@ -14,6 +14,7 @@ pub mod split;
 pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use proem_engine::assemble::{Options, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
@@ -95,15 +96,21 @@ pub fn keywords() -> Result<Keywords, Error> {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidFile`] if an embedded file is broken, which a test rules out.
-pub fn phrases() -> Result<Phrases, Error> {
-    Phrases::parse(&[
+pub fn phrases() -> Result<&'static Phrases, Error> {
+    // The files never change, and reading them takes longer than reading a task.
+    static SHIPPED: OnceLock<Phrases> = OnceLock::new();
+    if let Some(phrases) = SHIPPED.get() {
+        return Ok(phrases);
+    }
+    let phrases = Phrases::parse(&[
         ("en", include_str!("../../data/speech/en.toml")),
         ("de", include_str!("../../data/speech/de.toml")),
         ("fr", include_str!("../../data/speech/fr.toml")),
         ("es", include_str!("../../data/speech/es.toml")),
         ("pt", include_str!("../../data/speech/pt.toml")),
         ("it", include_str!("../../data/speech/it.toml")),
-    ])
+    ])?;
+    Ok(SHIPPED.get_or_init(|| phrases))
 }
 
 /// The sentences from which a mode's meaning is learned, each with its mode.
@@ -200,7 +207,7 @@ pub struct Assembled {
 pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assembled, Error> {
     let nearest = || nearest_mode(request);
     let (phrases, keywords) = (phrases()?, keywords()?);
-    let wording = Wording { phrases: &phrases, keywords: &keywords };
+    let wording = Wording { phrases, keywords: &keywords };
     // Words from outside don't choose how much the model may do: they have no text here.
     let mode = infer(request.task.text(), &request.hints, &wording, Some(&nearest));
     let (tools, more_tools) = request.settings.tools(mode.mode);
@@ -278,7 +285,7 @@ fn names(names: &[String]) -> BTreeSet<&str> {
 pub fn leaves_mode_open(task: &Task, hints: &Hints) -> Result<bool, Error> {
     let Some(text) = task.text() else { return Ok(false) };
     let (phrases, keywords) = (phrases()?, keywords()?);
-    let wording = Wording { phrases: &phrases, keywords: &keywords };
+    let wording = Wording { phrases, keywords: &keywords };
     Ok(infer(Some(text), hints, &wording, None).basis == Basis::Default)
 }
 

@@ -184,9 +184,9 @@ fn another_mode_changes_its_rules_only() {
 fn words_from_outside_choose_no_mode() {
     let mut scene = Scene::with("a clock");
     scene.mode = None;
-    scene.task = Task::Outside(outside("review and research this"));
-    assert_eq!(scene.assemble().mode.mode, Mode::Act);
-    assert_eq!(scene.assemble().memories.kept.len(), 0, "nor which memories are put in");
-    scene.task = Task::Caller("review and research this".to_owned());
+    scene.task = Task::Outside(outside("fix this"));
     assert_eq!(scene.assemble().mode.mode, Mode::Plan);
+    assert_eq!(scene.assemble().memories.kept.len(), 0, "nor which memories are put in");
+    scene.task = Task::Caller("fix this".to_owned());
+    assert_eq!(scene.assemble().mode.mode, Mode::Act);
 }

@@ -15,7 +15,7 @@ fn every_case_has_its_mode() {
     let mut wrong = Vec::new();
     for line in CASES.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let inferred = told(case["task"].as_str().unwrap(), &phrases, &keywords);
+        let inferred = told(case["task"].as_str().unwrap(), phrases, &keywords);
         let told = serde_json::to_value(&inferred).unwrap();
         if (&case["mode"], &case["because"]) != (&told["mode"], &told["basis"]) {
             wrong.push(format!("{line}\n  is {}: {}", inferred.mode.as_str(), inferred.reason));
@@ -39,7 +39,7 @@ fn what_decided_is_said() {
         ("dark mode for the settings", "act: the task names what is wanted (en)"),
         ("hmm", "plan: nothing says that anything is to change"),
     ] {
-        let inferred = told(task, &phrases, &keywords);
+        let inferred = told(task, phrases, &keywords);
         assert_eq!(format!("{}: {}", inferred.mode.as_str(), inferred.reason), expected, "{task:?}");
     }
 }
@@ -48,6 +48,6 @@ fn what_decided_is_said() {
 fn a_long_task_is_read_once() {
     let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
     let log = "2026-11-01 worker 3 took job 17, and then it was done; next one please\n".repeat(2_000);
-    let inferred = told(&format!("{log}why is worker 3 so busy?"), &phrases, &keywords);
+    let inferred = told(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
     assert_eq!(inferred.reason, "the task asks a question (en)");
 }

@@ -192,7 +192,8 @@ fn shortfalls(assembled: &Assembled, gathered: &Gathered) -> Vec<String> {
     let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
     let guarded = assembled.noted.iter().map(Noted::in_words);
     let mode = &assembled.mode;
-    let open = (mode.basis == Basis::Default).then(|| format!("mode {}: {}; {}", mode.mode.as_str(), mode.reason, OTHERWISE));
+    let open =
+        (mode.basis == Basis::Default).then(|| format!("mode {}: {}; {}", mode.mode.as_str(), mode.reason, OTHERWISE));
     open.into_iter().chain(unknown).chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned()).collect()
 }
 

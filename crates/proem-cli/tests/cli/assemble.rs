@@ -77,7 +77,10 @@ fn a_task_of_somebody_else_is_contained() {
     let json = run.json();
     assert_eq!(json["task"], task, "the exact text is in the data");
     assert_eq!((&json["mode"], &json["modeReason"]), (&json!("plan"), &json!("words from outside choose no mode")));
-    assert!(run.stderr().contains("note: mode plan: words from outside choose no mode; --mode act or --mode review says otherwise"));
+    assert!(
+        run.stderr()
+            .contains("note: mode plan: words from outside choose no mode; --mode act or --mode review says otherwise")
+    );
     let requests = json["report"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "request");
     assert_eq!(requests.unwrap()["sources"], json!(["task"]));
 }

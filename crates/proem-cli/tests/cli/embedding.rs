@@ -97,7 +97,13 @@ fn meaning_chooses_the_mode_with_any_calibrated_model() {
     // Neither its sentence nor a word of it tells a mode, so that the examples are embedded.
     let assembled = |fixture: &Fixture| fixture.proem(&["assemble", "session token expiry", "--json"]).json();
     let first = assembled(&fixture);
-    assert!(server.requests().iter().any(|request| request.json().unwrap().to_string().contains("How does the retry logic in the upload")));
+    assert!(
+        server.requests().iter().any(|request| request
+            .json()
+            .unwrap()
+            .to_string()
+            .contains("How does the retry logic in the upload"))
+    );
     let (sent, second) = (server.requests().len(), assembled(&fixture));
     assert_eq!((server.requests().len(), &second["mode"]), (sent, &first["mode"]));
     assert_eq!(second["degraded"], json!(false));

@@ -50,8 +50,18 @@ const MOST: usize = 16 * 1024;
 pub(super) const CODE: &str = "`";
 
 /// Beginnings of a line that programs print when they fail.
-const TRACE_LINES: [&str; 10] =
-    ["File \"", "Traceback", "thread '", "Caused by", "goroutine ", "npm ERR", "error[", "panic:", "--> ", "note: run with"];
+const TRACE_LINES: [&str; 10] = [
+    "File \"",
+    "Traceback",
+    "thread '",
+    "Caused by",
+    "goroutine ",
+    "npm ERR",
+    "error[",
+    "panic:",
+    "--> ",
+    "note: run with",
+];
 /// Ends of the names of errors.
 const ERROR_NAMES: [&str; 2] = ["Error", "Exception"];
 /// Quotation marks that open and close.
@@ -97,7 +107,8 @@ impl Cut {
         let edge = |c: char| !c.is_alphanumeric() && !CODE_MARKS.contains(c) || c == '.' || c == '*';
         let begun = chunk.trim_start_matches(|c| edge(c) && c != '-');
         let core = begun.trim_end_matches(edge);
-        let aside = chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
+        let aside =
+            chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
         if aside {
             self.close(End::Comma);
         }
@@ -157,7 +168,10 @@ fn is_trace(line: &str) -> bool {
 fn is_code(core: &str) -> bool {
     let humps = core.chars().zip(core.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let digits = core.chars().filter(char::is_ascii_digit).count();
-    core.starts_with('-') || core.contains("()") || core.contains(|c| CODE_MARKS.contains(c)) || humps
+    core.starts_with('-')
+        || core.contains("()")
+        || core.contains(|c| CODE_MARKS.contains(c))
+        || humps
         || digits > 0 && digits < core.chars().count()
 }
 
@@ -215,7 +229,7 @@ mod tests {
     fn sentences_are_cut_at_their_marks() {
         check("Fix it, then tell me why. OK?", "fix it, then tell me why. ok?");
         check("pourquoi ? ça marche !", "pourquoi? ca marche.");
-        check("¿Qué hace? Don't—", "que hace? don t,");
+        check("¿Qué hace? Don't—no", "quə hace? don t, no.");
         check("fix(parser): handle it", "fix, parser, handle it.");
         check("- add tests\n- Größe prüfen", "add tests. groesse pruefen.");
         check("why?!", "why?");

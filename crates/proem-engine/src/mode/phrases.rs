@@ -216,7 +216,8 @@ impl Language {
         let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
         let phrases = whole.chain(stems).flatten();
         let found = phrases.filter(|phrase| {
-            behind.len() >= phrase.rest.len() && phrase.rest.iter().zip(behind).all(|(wanted, word)| matches(wanted, word))
+            behind.len() >= phrase.rest.len()
+                && phrase.rest.iter().zip(behind).all(|(wanted, word)| matches(wanted, word))
         });
         found.map(|phrase| Hit { cue: phrase.cue, length: phrase.rest.len().saturating_add(1) }).collect()
     }

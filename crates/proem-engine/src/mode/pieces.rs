@@ -88,7 +88,8 @@ fn cuts(reading: &Reading<'_>) -> Vec<(usize, usize)> {
         between |= reading.at(at, Cue::Between).is_some();
         let begin = reading.at(at, Cue::And).filter(|_| !between).map(|length| at.saturating_add(length));
         let head = begin.map(|begin| reading.skip_fillers(begin));
-        let clause = |head: usize| reading.verb(head).is_some() || opens.iter().any(|cue| reading.at(head, *cue).is_some());
+        let clause =
+            |head: usize| reading.verb(head).is_some() || opens.iter().any(|cue| reading.at(head, *cue).is_some());
         match begin.filter(|_| head.is_some_and(clause)) {
             Some(begin) => {
                 cuts.push((at, begin));

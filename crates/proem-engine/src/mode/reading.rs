@@ -24,7 +24,15 @@ pub(super) struct Verb {
 const VERBS: [Cue; 6] = [Cue::Make, Cue::Give, Cue::Judge, Cue::Find, Cue::Tell, Cue::Change];
 /// Cues that stand at a clause's head, where a longer phrase of one beats a filler.
 const HEADS: [Cue; 9] = [
-    Cue::HandsOff, Cue::Wonder, Cue::Wish, Cue::Request, Cue::Question, Cue::Inversion, Cue::Not, Cue::Opinion, Cue::Judge,
+    Cue::HandsOff,
+    Cue::Wonder,
+    Cue::Wish,
+    Cue::Request,
+    Cue::Question,
+    Cue::Inversion,
+    Cue::Not,
+    Cue::Opinion,
+    Cue::Judge,
 ];
 /// Languages in which a noun stands before its adjectives.
 const NOUN_FIRST: [&str; 3] = ["pt", "fr", "es"];
@@ -152,7 +160,8 @@ impl<'c> Reading<'c> {
 
     /// Whether a noun phrase ends before a word.
     fn ends_noun(&self, at: usize) -> bool {
-        let ends = |word: &Word| word.text == CODE || self.at(at, Cue::Small).is_some() || self.at(at, Cue::Filler).is_some();
+        let ends =
+            |word: &Word| word.text == CODE || self.at(at, Cue::Small).is_some() || self.at(at, Cue::Filler).is_some();
         self.words.get(at).is_none_or(ends)
     }
 }
@@ -164,7 +173,8 @@ const NOUN_REACH: usize = 7;
 /// `None` where no word is known.
 pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Option<&'p Language>> {
     let own: Vec<Vec<usize>> = clauses.iter().map(|clause| scores(phrases, clause)).collect();
-    let sum = |place: usize| own.iter().filter_map(|scores| scores.get(place)).fold(0_usize, |a, b| a.saturating_add(*b));
+    let sum =
+        |place: usize| own.iter().filter_map(|scores| scores.get(place)).fold(0_usize, |a, b| a.saturating_add(*b));
     let whole: Vec<usize> = (0..phrases.languages.len()).map(sum).collect();
     let pick = |scores: &Vec<usize>| {
         let both = scores.iter().zip(&whole).map(|(own, whole)| own.saturating_mul(2).saturating_add(*whole));

@@ -159,7 +159,9 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
     if asks(Cue::Inversion) && !longer && (question || !states(reading)) {
         return asked(reading);
     }
-    let verb = reading.verb(head).filter(|verb| !names(reading, *verb) && at(Cue::Trouble) <= Some(verb.length) && at(Cue::Not) <= Some(verb.length));
+    let verb = reading.verb(head).filter(|verb| {
+        !names(reading, *verb) && at(Cue::Trouble) <= Some(verb.length) && at(Cue::Not) <= Some(verb.length)
+    });
     if let Some(verb) = verb {
         let change = matches!(verb.cue, Cue::Change | Cue::Make);
         return if change && question && !reading.has(Cue::Please) { asked(reading) } else { ordered(reading, verb) };
@@ -178,7 +180,8 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
 
 /// Whether a clause that begins like a question is none: "doesn't work", without a mark.
 fn states(reading: &Reading<'_>) -> bool {
-    let judged = (0..reading.len()).any(|at| reading.at(at, Cue::Judgement).is_some() && reading.at(at, Cue::Trouble).is_none());
+    let judged =
+        (0..reading.len()).any(|at| reading.at(at, Cue::Judgement).is_some() && reading.at(at, Cue::Trouble).is_none());
     reading.has(Cue::Trouble) && !judged && !reading.has(Cue::Opinion)
 }
 
@@ -264,7 +267,9 @@ fn ordered(reading: &Reading<'_>, verb: Verb) -> (Says, Option<String>) {
 /// Whether a judging verb wants to know how things are: "check why it fails".
 fn asks_way(reading: &Reading<'_>, behind: usize) -> bool {
     let question = reading.find(Cue::Question, behind..behind.saturating_add(2));
-    question.is_some_and(|at| reading.at(at, Cue::Whether).is_none() && reading.at(at, Cue::That) != reading.at(at, Cue::Question))
+    question.is_some_and(|at| {
+        reading.at(at, Cue::Whether).is_none() && reading.at(at, Cue::That) != reading.at(at, Cue::Question)
+    })
 }
 
 /// "for security holes" behind what is looked at.
@@ -294,7 +299,8 @@ fn asked(reading: &Reading<'_>) -> (Says, Option<String>) {
     if let Some((Cue::JudgeNoun, at)) = reading.noun(head) {
         return (Says::Judge, Some(reading.quote(at, 1)));
     }
-    let open = reading.at(head, Cue::Question).is_some() && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
+    let open = reading.at(head, Cue::Question).is_some()
+        && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
     let wonders = reading.has(Cue::Wonder);
     if open || reading.has(Cue::Feasible) || wonders && !reading.has(Cue::Whether) {
         return (Says::Question, None);
@@ -336,7 +342,10 @@ fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
 
 /// Whether a statement names a thing and asks nothing about it: "dark mode for the settings".
 fn names_thing(reading: &Reading<'_>) -> bool {
-    reading.len() >= SHORTEST_STATEMENT && reading.has(Cue::Small) && !reading.has(Cue::Question) && !reading.has(Cue::Whether)
+    reading.len() >= SHORTEST_STATEMENT
+        && reading.has(Cue::Small)
+        && !reading.has(Cue::Question)
+        && !reading.has(Cue::Whether)
 }
 
 /// Fewer words name nothing that could be done.
@@ -361,7 +370,8 @@ fn changes(verb: Verb) -> bool {
 /// Whether a verb is negated by what stands behind it: "ändere nichts".
 fn not_behind(reading: &Reading<'_>, verb: Verb) -> bool {
     let behind = verb.at.saturating_add(verb.length);
-    let german = reading.language == "de" && reading.len().checked_sub(1).is_some_and(|last| reading.at(last, Cue::NotBehind).is_some());
+    let german = reading.language == "de"
+        && reading.len().checked_sub(1).is_some_and(|last| reading.at(last, Cue::NotBehind).is_some());
     german || reading.find(Cue::NotBehind, behind..behind.saturating_add(2)).is_some()
 }
 
@@ -374,7 +384,8 @@ fn negated(reading: &Reading<'_>) -> bool {
         reading.verb_in(begin..begin.saturating_add(4)).is_some_and(changes)
     });
     let behind = reading.verb(head).is_some_and(|verb| changes(verb) && not_behind(reading, verb));
-    let at_the_end = german && reading.has(Cue::Not) && reading.final_verb().is_some_and(changes) && !reading.has(Cue::Finite);
+    let at_the_end =
+        german && reading.has(Cue::Not) && reading.final_verb().is_some_and(changes) && !reading.has(Cue::Finite);
     before || behind || at_the_end
 }
 
@@ -401,7 +412,8 @@ fn without(reading: &Reading<'_>) -> bool {
 fn hands_off(reading: &Reading<'_>) -> Option<HandsOff> {
     let head = reading.head();
     (0..reading.len()).find_map(|begin| {
-        let length = reading.at(begin, Cue::HandsOff).filter(|length| begin == 0 || begin == head || *length >= LONG_PHRASE)?;
+        let length =
+            reading.at(begin, Cue::HandsOff).filter(|length| begin == 0 || begin == head || *length >= LONG_PHRASE)?;
         let mut behind = begin.saturating_add(length)..reading.len();
         let more = behind.any(|at| reading.at(at, Cue::Small).is_none() && reading.at(at, Cue::Filler).is_none());
         match more {

@@ -53,7 +53,7 @@ fn cases(path: &Path) -> Result<Vec<Case>, String> {
 
 /// What modes are told with.
 struct Teller {
-    phrases: Phrases,
+    phrases: &'static Phrases,
     keywords: Keywords,
     selector: Selector,
     examples: Examples,
@@ -72,11 +72,17 @@ impl Teller {
         }
         let least = selector.calibrations().related.get(embedder.model().as_str()).copied();
         let least = least.ok_or("the built-in model is not calibrated")?;
-        Ok(Self { phrases: phrases().map_err(failed)?, keywords: keywords().map_err(failed)?, selector, examples, least })
+        Ok(Self {
+            phrases: phrases().map_err(failed)?,
+            keywords: keywords().map_err(failed)?,
+            selector,
+            examples,
+            least,
+        })
     }
 
     fn infer(&self, task: &str, nearest: Option<&dyn Fn() -> Option<Inferred>>) -> Inferred {
-        let wording = Wording { phrases: &self.phrases, keywords: &self.keywords };
+        let wording = Wording { phrases: self.phrases, keywords: &self.keywords };
         infer(Some(task), &Hints::default(), &wording, nearest)
     }
 
@@ -134,9 +140,11 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
     let teller = Teller::new(&embedder)?;
     let kept = cases(&workspace.join(TASKS).join("kept.jsonl"))?;
     let dev = cases(&workspace.join(TASKS).join("dev.jsonl"))?;
-    let told = |cases: &[Case]| cases.iter().map(|case| teller.tell(&case.task, &embedder)).collect::<Result<Vec<_>, _>>();
+    let told =
+        |cases: &[Case]| cases.iter().map(|case| teller.tell(&case.task, &embedder)).collect::<Result<Vec<_>, _>>();
     let ours = told(&kept)?;
-    let mut out = String::from("# Mode: scores\n\nWritten by `cargo lab eval mode`, on the kept tasks only, without hints.\n\n");
+    let mut out =
+        String::from("# Mode: scores\n\nWritten by `cargo lab eval mode`, on the kept tasks only, without hints.\n\n");
     methods(&teller, &kept, &ours, &mut out);
     by_language(&kept, &ours, &mut out);
     bases(&kept, &ours, &mut out);
@@ -151,7 +159,10 @@ pub(super) fn kept_shares(workspace: &Path) -> Result<(f64, f64), String> {
     let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
     let teller = Teller::new(&embedder)?;
     let kept = cases(&workspace.join(TASKS).join("kept.jsonl"))?;
-    let told = kept.iter().map(|case| Ok((case, teller.tell(&case.task, &embedder)?.mode))).collect::<Result<Vec<_>, String>>()?;
+    let told = kept
+        .iter()
+        .map(|case| Ok((case, teller.tell(&case.task, &embedder)?.mode)))
+        .collect::<Result<Vec<_>, String>>()?;
     let score = Score::new(told.into_iter());
     #[expect(clippy::cast_precision_loss, reason = "a count of tasks")]
     let share = |of: u64, all: u64| of as f64 / all as f64;
@@ -167,14 +178,17 @@ fn methods(teller: &Teller, kept: &[Case], ours: &[Inferred], out: &mut String) 
         ("always plan", Score::new(kept.iter().map(|case| (case, Mode::Plan)))),
         ("plan if there is a question mark, else act", Score::new(kept.iter().map(|case| (case, mark(&case.task))))),
     ];
-    out.push_str("| method | right | 95 % interval (Wilson) | questions told to change something |\n|---|---:|---:|---:|\n");
+    out.push_str(
+        "| method | right | 95 % interval (Wilson) | questions told to change something |\n|---|---:|---:|---:|\n",
+    );
     for (name, score) in &rows {
         let right = share(score.right, score.all);
         let told = share(score.told_to_change, score.questions);
         _ = writeln!(out, "| {name} | {right} | {} | {told} |", interval(score.right, score.all));
     }
     let [own, _, others @ ..] = &rows;
-    let better: Vec<&str> = others.iter().filter(|(_, score)| score.right >= own.1.right).map(|(name, _)| *name).collect();
+    let better: Vec<&str> =
+        others.iter().filter(|(_, score)| score.right >= own.1.right).map(|(name, _)| *name).collect();
     match better.is_empty() {
         true => out.push_str("\nNo simple rule is right as often.\n"),
         false => _ = writeln!(out, "\n**A simple rule is right as often: {}.**", better.join(", ")),
