@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use proem_risk::assess::Depth;
 use proem_risk::history::ObjectId;
-use proem_risk::level::Thresholds;
+use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::Environment;
 use proem_runtime::change::{Batch, ChangeLimits, Spec, change, commits_since, resolve};
 use proem_runtime::git::{GitProgram, Repository, discover};
@@ -124,6 +124,7 @@ fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, us
         now,
         cache: Some(cache.to_path_buf()),
         thresholds: Thresholds::shipped().unwrap(),
+        level_rules: LevelRules::Rank,
         incidents: None,
         coverage: None,
     };

@@ -11,9 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
 use proem_runtime::Error;
 use proem_runtime::files::{self, Access, Content};
@@ -150,15 +147,11 @@ fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
         // An example would be in the way of a book that is in use.
         return Ok(Vec::new());
     }
-    let mut files: BTreeMap<String, String> = [("book.toml", MANIFEST), (QUESTION_PATH, QUESTION)]
+    let files: BTreeMap<String, String> = [("book.toml", MANIFEST), (QUESTION_PATH, QUESTION)]
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
         .into();
-    let layer = files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
-    let lock = Book::new(vec![BookLayer { origin: Origin::Project, files: layer }])?.lock(Origin::Project)?;
-    files.insert("book.lock".into(), lock);
     let why = |path: &str| match path {
         "book.toml" => "which version of each prompt is used",
-        "book.lock" => "the hashes that make versions immutable",
         _ => "an example of a prompt, to change or delete",
     };
     Ok(files.into_iter().map(|(path, text)| Planned::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())

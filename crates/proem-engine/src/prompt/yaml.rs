@@ -50,14 +50,6 @@ impl Node {
         }
     }
 
-    /// Its items, if it is a list.
-    pub(crate) fn items(&self) -> &[Self] {
-        match &self.data {
-            Data::List(items) => items,
-            _ => &[],
-        }
-    }
-
     pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(Json::String(text)) => Some(text),
