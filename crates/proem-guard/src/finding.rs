@@ -97,6 +97,8 @@ pub enum FindingKind {
     ToolRequest,
     /// Borrowed authority, urgency, secrecy or reward.
     SocialEngineering,
+    /// An order to whoever reads it, as people give each other too.
+    Order,
     /// A payload that only a decoder reads.
     Encoded,
     /// Likeness to known attacks.
@@ -125,6 +127,7 @@ impl FindingKind {
             Self::Exfiltration => "exfiltration",
             Self::ToolRequest => "tool-request",
             Self::SocialEngineering => "social-engineering",
+            Self::Order => "order",
             Self::Encoded => "encoded",
             Self::Similar => "similar",
             Self::Learned => "learned",
@@ -150,6 +153,7 @@ impl FindingKind {
             Self::Exfiltration => "a way for text to leave",
             Self::ToolRequest => "a request to use a tool",
             Self::SocialEngineering => "borrowed authority, urgency, secrecy or reward",
+            Self::Order => "an order to whoever reads it",
             Self::Encoded => "a payload that only a decoder reads",
             Self::Similar => "likeness to known attacks",
             Self::Learned => "sentences that read like known attacks",

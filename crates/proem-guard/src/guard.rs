@@ -13,15 +13,17 @@ mod gathering;
 
 use self::{blocks::blocks, gathering::Gathering};
 use crate::{
+    finding::Severity,
     learned::{Model, ModelError, Window},
     lexicon::Lexicon,
     scan::{Scan, Scanner, Sight, UnreadReason},
     scanners::{self, RuleError, Tool},
-    score::{Stage, StageError},
+    score::{self, Stage, StageError},
+    source::{self, Licences, Syntax},
     untrusted::Untrusted,
     view::{self, Limits},
 };
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
 use core::fmt;
 use proem_text::Span;
 
@@ -31,6 +33,7 @@ pub struct Guard {
     scanners: Vec<Box<dyn Scanner + Send + Sync>>,
     model: Model<'static>,
     stage: Stage,
+    licences: Licences,
 }
 
 impl fmt::Debug for Guard {
@@ -60,7 +63,7 @@ impl Guard {
     /// [`GuardError::Rules`] if the rules inside the program are damaged.
     pub fn learned(tools: &[Tool], model: Model<'static>, stage: Stage) -> Result<Self, GuardError> {
         let (lexicon, scanners) = scanners::shipped(tools).map_err(GuardError::Rules)?;
-        Ok(Self { lexicon, scanners, model, stage })
+        Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped() })
     }
 
     /// The same with another way from features to a score, as a calibration makes one.
@@ -108,14 +111,32 @@ impl Guard {
         self.scan_text(text.value())
     }
 
+    /// Looks for attacks in the text of a file of source: the learned scorer reads what people write in
+    /// it (see [`source::prose`]), rules read all of it.
+    #[must_use]
+    pub fn scan_source(&self, text: &Untrusted<String>, syntax: Syntax) -> Scan {
+        let text = text.value();
+        let mut gathering = Gathering::default();
+        self.gather(text, Scoring::None, &mut gathering);
+        let prose = source::prose(text, syntax);
+        gathering.read(prose.map);
+        self.gather(&prose.text, Scoring::Paragraphs, &mut gathering);
+        gathering.heed_witnesses();
+        gathering.finish(&self.stage, score::FILE)
+    }
+
     /// The same for a text that is not from outside, or inside this crate.
     pub(crate) fn scan_text(&self, text: &str) -> Scan {
         let mut gathering = Gathering::default();
+        self.gather(text, Scoring::Windows, &mut gathering);
+        gathering.finish(&self.stage, score::MESSAGE)
+    }
+
+    fn gather(&self, text: &str, scoring: Scoring, gathering: &mut Gathering) {
         for block in blocks(text) {
             let part = text.get(block.start..block.end).unwrap_or_default();
-            self.scan_block(part, block.start, &mut gathering);
+            self.scan_block((part, block.start), scoring, gathering);
         }
-        gathering.finish(&self.stage)
     }
 
     /// The windows that the learned scorer reads a clean text in.
@@ -123,7 +144,7 @@ impl Guard {
         self.model.windows(text)
     }
 
-    fn scan_block(&self, block: &str, offset: usize, gathering: &mut Gathering) {
+    fn scan_block(&self, (block, offset): (&str, usize), scoring: Scoring, gathering: &mut Gathering) {
         let readings = view::readings(block, &Limits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
         let mut hits = Vec::new();
@@ -139,11 +160,55 @@ impl Guard {
                     gathering.leave_unread(Span::new(0, block.len()), reason);
                 }
             }
-            for window in self.model.windows(&reading.view.text) {
-                gathering.take_window(reading, window);
+            for paragraph in paragraphs(&reading.view.text, scoring) {
+                let text = reading.view.text.get(paragraph.start..paragraph.end).unwrap_or_default();
+                for Window { span, score, .. } in self.model.windows(text) {
+                    // A low score is cheaper to take than to ask about.
+                    let sentence = text.get(span.start..span.end).unwrap_or_default();
+                    if scoring == Scoring::Paragraphs && score > 0.0 && self.licences.say(sentence) {
+                        continue;
+                    }
+                    gathering.take_window(reading, span.moved(paragraph.start), score);
+                }
             }
         }
-        gathering.end_block();
+        gathering.end_block(scoring.least());
+    }
+}
+
+/// What the learned scorer reads as one text: two comments that don't follow each other, or two strings,
+/// are no two sentences in a row.
+fn paragraphs(text: &str, scoring: Scoring) -> Vec<Span> {
+    match scoring {
+        Scoring::None => Vec::new(),
+        Scoring::Windows => vec![Span::new(0, text.len())],
+        Scoring::Paragraphs => {
+            let mut start = 0usize;
+            let parts = text.split("\n\n").map(|part| {
+                let span = Span::new(start, start.saturating_add(part.len()));
+                start = span.end.saturating_add(2);
+                span
+            });
+            parts.collect()
+        }
+    }
+}
+
+/// Whether the learned scorer reads a text too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scoring {
+    /// It reads all windows.
+    Windows,
+    /// It reads each paragraph on its own.
+    Paragraphs,
+    /// It reads none.
+    None,
+}
+
+impl Scoring {
+    /// The mildest findings that count. Names and operators of code break mild rules by chance.
+    const fn least(self) -> Severity {
+        if matches!(self, Self::None) { Severity::High } else { Severity::Low }
     }
 }
 

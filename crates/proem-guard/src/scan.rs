@@ -100,6 +100,8 @@ pub struct Scan {
     pub score: f64,
     /// What the score was made of.
     pub features: Features,
+    /// How many windows the learned scorer read, those of all readings together.
+    pub window_count: usize,
 }
 
 /// How many findings are kept of one text.

@@ -11,6 +11,7 @@ mod context;
 mod exfiltration;
 mod extraction;
 mod forgery;
+mod order;
 mod override_phrases;
 pub mod payload;
 mod persona;
@@ -89,6 +90,7 @@ pub fn shipped(tools: &[Tool]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + 
         Box::new(social::scanner(&rules, &lexicon)),
         Box::new(exfiltration::scanner(&rules, &lexicon)),
         Box::new(tools::scanner(&rules, &lexicon, tools)),
+        Box::new(order::scanner(&rules, &lexicon)),
         Box::new(payload::scanner(&rules, &lexicon)),
         Box::new(forgery::scanner(&lexicon)),
         Box::new(Bank::shipped(&lexicon)?),
@@ -151,6 +153,14 @@ pub(crate) mod testing {
         for (text, hits) in texts.iter().zip(hits(tools, texts)) {
             let found = hits.iter().any(|hit| hit.rule == rule && hit.severity >= Severity::Medium);
             assert!(found, "{text:?}: {:?}", hits.iter().map(|hit| (hit.rule, hit.severity)).collect::<Vec<_>>());
+        }
+    }
+
+    /// Each text breaks the rule at low.
+    #[track_caller]
+    pub(crate) fn finds_mildly(rule: &str, texts: &[&str]) {
+        for (text, hits) in texts.iter().zip(hits(&[], texts)) {
+            assert!(hits.iter().any(|hit| hit.rule == rule && hit.severity == Severity::Low), "{text:?}: {hits:?}");
         }
     }
 

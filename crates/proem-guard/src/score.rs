@@ -32,8 +32,34 @@ pub const NAMES: [&str; COUNT] = [
 /// The bound of a window's log-odds, so that one window can't outweigh everything.
 const MAX_WINDOW: f32 = 8.0;
 
-/// The windows of the longest texts that the score was calibrated on.
-const ORDINARY_WINDOWS: f32 = 24.0;
+/// How much higher the best of many windows has to be than that of a few to mean as much.
+///
+/// The best of `n` windows is high by chance. Where the share of windows above a log-odds `x` falls as
+/// `exp(-x / slope)`, the best of `n` lies higher by `slope * ln(n)` (extreme values of the Gumbel kind;
+/// Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapter 3), so that the rate of
+/// false alarms for each text stays the same when that is taken off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Growth {
+    /// The log-odds that `e` times as many windows raise the best by.
+    slope: f32,
+    /// How many windows raise nothing.
+    from: f32,
+}
+
+/// Of mails, tickets and pages, whose longest were calibrated on up to 24 windows.
+pub(crate) const MESSAGE: Growth = Growth { slope: 1.0, from: 24.0 };
+
+/// Of files of source and documentation; fitted by `cargo lab eval guard-files`, see `evals/guard/files.md`.
+pub(crate) const FILE: Growth = Growth { slope: 0.5, from: 7.0 };
+
+impl Growth {
+    /// What is taken off the best of this many windows.
+    fn of(self, windows: usize) -> f32 {
+        #[expect(clippy::cast_precision_loss, reason = "a count whose logarithm is taken")]
+        let windows = windows as f32;
+        self.slope * libm::logf((windows / self.from).max(1.0))
+    }
+}
 
 /// What the score is made of, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -48,6 +74,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) window_count: usize,
     /// The highest likeness to a known attack, 0 to 1.
     pub(crate) likeness: f32,
+    pub(crate) growth: Growth,
 }
 
 impl Evidence<'_> {
@@ -65,12 +92,8 @@ impl Evidence<'_> {
             }
         }
         let [override_, persona, extraction, exfiltration, tools, social, forgery, encoded, hidden] = rules;
-        // The best of many windows is high by chance. The share of windows above a log-odds falls
-        // about as e to the minus that, so that many windows raise the best by their logarithm.
-        #[expect(clippy::cast_precision_loss, reason = "a count whose logarithm is taken")]
-        let many = libm::logf((self.window_count as f32 / ORDINARY_WINDOWS).max(1.0));
         Features([
-            clipped(best - many),
+            clipped(best - self.growth.of(self.window_count)),
             self.likeness,
             override_,
             persona,
@@ -108,7 +131,8 @@ const fn group(kind: FindingKind) -> Option<usize> {
         | FindingKind::Invisible
         | FindingKind::BidiControl
         | FindingKind::Control => Some(7),
-        FindingKind::Similar | FindingKind::Learned => None,
+        // An order says something only where nobody gives any, which the table of verdicts knows.
+        FindingKind::Order | FindingKind::Similar | FindingKind::Learned => None,
     }
 }
 

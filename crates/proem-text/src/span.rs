@@ -34,6 +34,12 @@ impl Span {
         self.len() == 0
     }
 
+    /// It in a text in which `bytes` more stand before it.
+    #[must_use]
+    pub const fn moved(self, bytes: usize) -> Self {
+        Self::new(self.start.saturating_add(bytes), self.end.saturating_add(bytes))
+    }
+
     /// Whether both hold at least one common byte; an empty span overlaps nothing.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {

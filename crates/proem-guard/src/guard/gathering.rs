@@ -2,21 +2,28 @@
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
-    learned::Window,
     scan::{Hit, MAX_FINDINGS, Scan, Unread, UnreadReason},
     scanners::payload,
-    score::{Evidence, Stage},
+    score::{Evidence, Growth, Stage},
     view::{Reading, Readings, Step},
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use core::{cmp::Reverse, mem};
-use proem_text::Span;
+use proem_text::{OffsetMap, Span};
 
 /// How many windows with the highest learned scores are remembered.
 const TOP_WINDOWS: usize = 8;
 
 /// Hidden characters with fewer bytes between them are one finding.
 const NEAR: usize = 64;
+
+/// The log-odds from which a window says that the learned scorer hears an attack too: what one harmless text
+/// in a hundred has, about (`window` in `data/score.json`).
+const WITNESS: f32 = 1.0;
+
+/// The score of a rule that needs no witness: nobody who writes of something else says that. A sentence
+/// full of other words would drown the learned scorer.
+const SURE: f32 = 0.9;
 
 /// A window with a high score.
 #[derive(Debug, Clone)]
@@ -33,13 +40,17 @@ pub(super) struct Gathering {
     /// Those of the block at hand.
     block: Vec<Finding>,
     unread: BTreeSet<Unread>,
-    /// Where the block at hand begins.
+    /// Where the block at hand begins in the text that is read.
     offset: usize,
+    /// The way from the text that is read to the original, if it is a part of that.
+    part: Option<OffsetMap>,
     /// Hidden characters of the block at hand, in bytes of the original, in order.
     removed: Vec<Span>,
     windows: Vec<Scored>,
     window_count: usize,
     likeness: f32,
+    /// Windows in plain sight that the learned scorer takes for an attack.
+    witnesses: Vec<Span>,
 }
 
 impl Gathering {
@@ -47,7 +58,8 @@ impl Gathering {
         self.offset = offset;
         self.removed = readings.clean.removed.iter().map(|(_, span)| self.moved(*span)).collect();
         let mut last: Option<Finding> = None;
-        for hit in payload::hidden(block, &readings.clean.removed) {
+        let is_whole = self.part.is_none();
+        for hit in payload::hidden(block, &readings.clean.removed).into_iter().filter(|_| is_whole) {
             let Hit { kind, rule, severity, score, .. } = hit;
             let span = self.moved(hit.span);
             match last.as_mut().filter(|last| last.rule == rule && span.start <= last.span.end.saturating_add(NEAR)) {
@@ -64,9 +76,16 @@ impl Gathering {
         }
     }
 
+    /// What is read from here on is a part of the original, to which this map leads. Its hidden
+    /// characters were found in the whole.
+    pub(super) fn read(&mut self, part: OffsetMap) {
+        self.part = Some(part);
+    }
+
     /// A place in the block at hand, in bytes of the original.
-    const fn moved(&self, span: Span) -> Span {
-        Span::new(span.start.saturating_add(self.offset), span.end.saturating_add(self.offset))
+    fn moved(&self, span: Span) -> Span {
+        let span = span.moved(self.offset);
+        self.part.as_ref().map_or(span, |part| part.original(span))
     }
 
     pub(super) fn leave_unread(&mut self, span: Span, reason: UnreadReason) {
@@ -89,13 +108,16 @@ impl Gathering {
         }
     }
 
-    /// Takes a window's learned score.
-    pub(super) fn take_window(&mut self, reading: &Reading, window: Window) {
+    /// Takes a window's learned score; `place` is in the reading's text.
+    pub(super) fn take_window(&mut self, reading: &Reading, place: Span, score: f32) {
         self.window_count = self.window_count.saturating_add(1);
+        if score >= WITNESS && reading.steps.is_empty() {
+            self.witnesses.push(self.moved(reading.view.map.original(place)));
+        }
         let lowest = self.windows.last().filter(|_| self.windows.len() >= TOP_WINDOWS);
-        if lowest.is_none_or(|lowest| lowest.score < window.score) {
-            let span = self.moved(reading.view.map.original(window.span));
-            self.remember(Scored { span, score: window.score, steps: reading.steps.clone() });
+        if lowest.is_none_or(|lowest| lowest.score < score) {
+            let span = self.moved(reading.view.map.original(place));
+            self.remember(Scored { span, score, steps: reading.steps.clone() });
         }
     }
 
@@ -112,10 +134,18 @@ impl Gathering {
         self.windows.truncate(TOP_WINDOWS);
     }
 
-    /// Puts the block's findings to the others.
-    pub(super) fn end_block(&mut self) {
+    /// Puts the block's findings to the others: those that are hidden, and in plain sight those that are at
+    /// least this severe. With more than the mildest, the block is code, whose names make phrases by chance.
+    pub(super) fn end_block(&mut self, least: Severity) {
         let found = mem::take(&mut self.block);
-        self.findings.extend(distinct(found));
+        // What stands in plain sight must be known here, or it would pass for hidden.
+        let is_code = least > Severity::Low;
+        let counts = |found: &Finding| {
+            let is_chance = is_code && is_wording(found.kind) && found.score < SURE;
+            found.hidden || (found.severity >= least && !is_chance)
+        };
+        let found = distinct(found).into_iter().filter(counts);
+        self.findings.extend(found);
         if self.findings.len() > MAX_FINDINGS.saturating_mul(4) {
             self.keep_worst();
         }
@@ -129,7 +159,27 @@ impl Gathering {
         self.findings.truncate(MAX_FINDINGS);
     }
 
-    pub(super) fn finish(mut self, stage: &Stage) -> Scan {
+    /// Says of phrases in plain sight that they are only suspicious where the learned scorer hears nothing.
+    ///
+    /// A file of source is long, and its words speak of other machines: prompts are shown, lists skipped,
+    /// functions called. Two that don't know of each other have to agree before such a file is kept out.
+    pub(super) fn heed_witnesses(&mut self) {
+        self.witnesses.sort();
+        for finding in &mut self.findings {
+            let is_unsure = is_wording(finding.kind) && !finding.hidden && finding.score < SURE;
+            if !is_unsure || finding.severity < Severity::High {
+                continue;
+            }
+            // Windows overlap by one sentence, so a few before the last that begins in time reach far enough.
+            let next = self.witnesses.partition_point(|window| window.start < finding.span.end);
+            let near = self.witnesses.get(next.saturating_sub(8)..next).unwrap_or_default();
+            if !near.iter().any(|window| window.overlaps(finding.span)) {
+                finding.severity = Severity::Medium;
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, stage: &Stage, growth: Growth) -> Scan {
         self.keep_worst();
         let scores: Vec<f32> = self.windows.iter().map(|window| window.score).collect();
         let evidence = Evidence {
@@ -137,6 +187,7 @@ impl Gathering {
             windows: &scores,
             window_count: self.window_count,
             likeness: self.likeness,
+            growth,
         };
         let features = evidence.features();
         let logit = stage.logit(&features);
@@ -148,8 +199,27 @@ impl Gathering {
             }));
         }
         self.findings.sort_by_key(|finding| (finding.span, finding.kind, finding.rule));
-        Scan { findings: self.findings, unread: self.unread.into_iter().collect(), score, features }
+        Scan {
+            findings: self.findings,
+            unread: self.unread.into_iter().collect(),
+            score,
+            features,
+            window_count: self.window_count,
+        }
     }
+}
+
+/// Whether a finding is about what words mean together, and not about marks that nobody writes by chance.
+const fn is_wording(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::Override
+            | FindingKind::Persona
+            | FindingKind::Extraction
+            | FindingKind::SocialEngineering
+            | FindingKind::ToolRequest
+            | FindingKind::Exfiltration
+    )
 }
 
 fn learned(window: &Scored) -> Finding {

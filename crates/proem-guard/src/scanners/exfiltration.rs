@@ -184,6 +184,10 @@ fn placeholder(part: &str) -> Option<&str> {
     let pairs = [("{", "}"), ("[", "]"), ("<", ">"), ("%7b", "%7d"), ("%5b", "%5d"), ("$", "")];
     pairs.into_iter().find_map(|(open, close)| {
         let (_, inside) = part.split_once(open)?;
+        // `$.a.b` is a path in JSON.
+        if open == "$" && inside.starts_with('.') {
+            return None;
+        }
         let name = if close.is_empty() { inside } else { inside.split_once(close)?.0 };
         let name = name.trim_matches(|c: char| !c.is_alphanumeric());
         (!name.is_empty()).then_some(name)
@@ -212,7 +216,7 @@ fn command(text: &str, span: Span) -> (Found, usize) {
     let line = place::behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
     let has_address = line.contains("://") || line.contains('.');
     let span = place::span(span.start, line.len());
-    let found = if has_address && SUBSTITUTIONS.iter().any(|word| line.contains(word)) {
+    let found = if has_address && !is_local(line) && SUBSTITUTIONS.iter().any(|word| line.contains(word)) {
         Some(("exfiltration/upload", Severity::High, 0.85, span))
     } else if line.contains("://") && SHELLS.iter().any(|word| line.contains(word)) {
         Some(("exfiltration/pipe_to_shell", Severity::Low, 0.4, span))
@@ -220,6 +224,16 @@ fn command(text: &str, span: Span) -> (Found, usize) {
         None
     };
     (found, span.end)
+}
+
+/// Whether the first argument of a command that is no option is an address of this machine.
+fn is_local(command: &str) -> bool {
+    let mut arguments = command.split_whitespace().skip(1).filter(|word| !word.starts_with('-'));
+    let first = arguments.next().unwrap_or_default().trim_start_matches(['"', '\'']);
+    let first = first.split_once("://").map_or(first, |(_, rest)| rest);
+    let host = first.split(['/', '?', '#']).next().unwrap_or_default();
+    // Whatever stands before an `@` is no host.
+    !host.contains('@') && matches!(host.split(':').next(), Some("localhost" | "127.0.0.1"))
 }
 
 #[cfg(test)]

@@ -60,7 +60,10 @@ impl Scanner for Forgery {
             let (rule, severity, score) = match found.kind {
                 FindingKind::Delimiter => ("forgery/delimiter", Severity::High, 0.95),
                 FindingKind::ClosingTag => roles.tag(word),
-                FindingKind::SystemLine => system_line(word, self.orders_behind(sight, found.span)),
+                FindingKind::SystemLine => {
+                    let is_link = text.get(found.span.end..).is_some_and(|rest| rest.starts_with(['(', '[']));
+                    system_line(word, is_link, self.orders_behind(sight, found.span))
+                }
                 FindingKind::RoleMarker if word.starts_with(['<', '[', '＜', '&', '［']) => token(word),
                 FindingKind::RoleMarker => self.role(sight, found.span, word, roles),
                 // Containment breaks more headings than are evidence of anything.
@@ -165,10 +168,13 @@ impl Roles {
     }
 }
 
-fn system_line(word: &str, has_orders: bool) -> Verdict {
+fn system_line(word: &str, is_link: bool, has_orders: bool) -> Verdict {
     // Armour of OpenPGP (RFC 9580, section 6.2) and of PEM (RFC 7468).
     if contains_ignoring_case(word, "pgp") || contains_ignoring_case(word, "certificate") {
         ("forgery/border", Severity::Low, 0.2)
+    } else if is_link && !has_orders {
+        // What a link of Markdown is called.
+        ("forgery/system_line", Severity::Low, 0.2)
     } else if has_orders {
         ("forgery/system_order", Severity::High, 0.8)
     } else {
@@ -236,6 +242,7 @@ mod tests {
             "forgery/",
             &[
                 "# System\n\nLinux or macOS.",
+                "See [System Requirements](#system-requirements) and [Admin Guide][admin].",
                 "System: Windows 11\nUser: guest",
                 "<user><name>Anna</name></user>",
                 "<s>old price</s>",

@@ -149,6 +149,7 @@ mod tests {
                 "Bitte sende eine E-Mail an alle.",
                 "请给所有人发邮件。",
                 "Use the search tool to find a room.",
+                "In general, you will buy a domain name from a registrar, and pay for it.",
             ],
         );
     }

@@ -12,6 +12,7 @@ fn scan(findings: &[(FindingKind, Severity)], unread: &[UnreadReason], score: f6
         unread: unread.iter().map(|reason| crate::scan::Unread { span: Span::new(0, 1), reason: *reason }).collect(),
         score,
         features: Features::default(),
+        window_count: 1,
     }
 }
 

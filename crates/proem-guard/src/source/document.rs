@@ -1,0 +1,40 @@
+//! What people write in a document with code in it.
+
+use super::{Syntax, Writing, count, is_read, lines, trimmed};
+
+/// How many blanks before a line may make it code: four in Markdown, three in reStructuredText.
+const INDENT: usize = 3;
+
+/// What stands around code, and around what is repeated as it is.
+const FENCES: [&str; 4] = ["```", "~~~", "----", "...."];
+
+/// Writes a document without the lines of code that don't read like a sentence.
+pub(super) fn write(text: &str, syntax: Syntax, writing: &mut Writing<'_>) {
+    let mut fence: Option<&str> = None;
+    for line in lines(0, text) {
+        let whole = text.get(line.start..line.end).unwrap_or_default();
+        let bare = whole.trim();
+        let has_code = syntax == Syntax::Document;
+        let mark = FENCES.into_iter().find(|mark| has_code && bare.starts_with(mark));
+        let is_fence = match (fence, mark) {
+            (Some(open), Some(mark)) => open == mark && is_made_of(bare, mark),
+            // A longer row of dashes or dots underlines a heading.
+            (None, Some(mark)) => mark.starts_with(['`', '~']) || bare == mark,
+            (_, None) => false,
+        };
+        if is_fence {
+            fence = if fence.is_some() { None } else { mark };
+            continue;
+        }
+        let indent = whole.len().saturating_sub(whole.trim_start().len());
+        let is_code = has_code && (fence.is_some() || indent >= INDENT || whole.starts_with('\t'));
+        if is_read(is_code, count(bare)) {
+            writing.line(trimmed(line.start, whole));
+        }
+    }
+}
+
+/// Whether a line is nothing but a mark, repeated or not.
+fn is_made_of(line: &str, mark: &str) -> bool {
+    mark.chars().next().is_some_and(|c| line.chars().all(|other| other == c))
+}

@@ -1,0 +1,145 @@
+//! Tells comments, strings and the rest of a text apart.
+
+use alloc::vec::Vec;
+use proem_text::Span;
+
+use super::syntax::{Quote, Reach, Rules};
+
+/// How long an escaped character in quotes may be, in bytes: `'\u{10ffff}'`.
+const CHARACTER: usize = 12;
+
+/// A part of a text, without the marks around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) kind: PieceKind,
+    pub(super) span: Span,
+}
+
+/// What a part of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Comment,
+    Literal,
+    Code,
+}
+
+/// The parts of a text in order; nothing but marks stands between them.
+pub(super) fn pieces(text: &str, rules: Rules) -> Vec<Piece> {
+    let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, unended: Vec::new() };
+    let mut at = 0usize;
+    while at < text.len() {
+        at = lexer.mark(at).unwrap_or_else(|| at.saturating_add(1));
+    }
+    lexer.push(PieceKind::Code, Span::new(lexer.code, text.len()));
+    lexer.pieces
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    rules: Rules,
+    pieces: Vec<Piece>,
+    /// Where the code at hand begins.
+    code: usize,
+    /// Marks whose end was looked for in vain, so that nobody looks for it again.
+    unended: Vec<&'static str>,
+}
+
+impl Lexer<'_> {
+    /// Takes what begins with a mark at this byte; gives where it ends.
+    fn mark(&mut self, at: usize) -> Option<usize> {
+        let rest = self.text.get(at..)?;
+        // A text's first line has no line break before it.
+        let is_open = |mark: &str| {
+            rest.starts_with(mark) || (at == 0 && mark.strip_prefix('\n').is_some_and(|mark| rest.starts_with(mark)))
+        };
+        for (open, close) in self.rules.blocks {
+            if is_open(open) {
+                let start = at.saturating_add(open.len());
+                let end = self.find(close, start, false);
+                return Some(self.take(
+                    PieceKind::Comment,
+                    at,
+                    Span::new(start, end.unwrap_or(self.text.len())),
+                    close,
+                ));
+            }
+        }
+        if self.rules.lines.iter().any(|mark| is_open(mark)) && self.may_comment(at) {
+            let length = rest.find('\n').unwrap_or(rest.len());
+            return Some(self.take(PieceKind::Comment, at, Span::new(at, at.saturating_add(length)), ""));
+        }
+        let quotes = self.rules.quotes;
+        quotes.iter().filter(|quote| rest.starts_with(quote.open)).find_map(|quote| self.string(at, quote))
+    }
+
+    /// Whether a comment of one line may begin at this byte.
+    fn may_comment(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.text.as_bytes().get(before));
+        !self.rules.apart || before.is_none_or(u8::is_ascii_whitespace)
+    }
+
+    fn string(&mut self, at: usize, quote: &Quote) -> Option<usize> {
+        let start = at.saturating_add(quote.open.len());
+        let rest = self.text.get(start..)?;
+        let end = match quote.reach {
+            Reach::Ended => self.find(quote.close, start, quote.escapes)?,
+            Reach::Line => {
+                let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or_default();
+                start.saturating_add(end(line, quote.close, quote.escapes).unwrap_or(line.len()))
+            }
+            Reach::Character => {
+                let first = rest.chars().next().filter(|c| *c != '\n' && *c != '\'')?;
+                let most = if first == '\\' { CHARACTER } else { first.len_utf8() };
+                let near = rest.get(..rest.floor_char_boundary(most.saturating_add(1))).unwrap_or_default();
+                start.saturating_add(end(near, quote.close, quote.escapes)?)
+            }
+        };
+        Some(self.take(PieceKind::Literal, at, Span::new(start, end), quote.close))
+    }
+
+    /// Where `close` stands behind `start`.
+    fn find(&mut self, close: &'static str, start: usize, escapes: bool) -> Option<usize> {
+        if self.unended.contains(&close) {
+            return None;
+        }
+        let found = end(self.text.get(start..).unwrap_or_default(), close, escapes);
+        if found.is_none() {
+            self.unended.push(close);
+        }
+        found.map(|found| start.saturating_add(found))
+    }
+
+    /// Adds the code before `at` and the piece; gives where its closing mark ends, if it has one.
+    fn take(&mut self, kind: PieceKind, at: usize, span: Span, close: &str) -> usize {
+        self.push(PieceKind::Code, Span::new(self.code, at));
+        self.push(kind, span);
+        let rest = self.text.get(span.end..).unwrap_or_default();
+        let closed = if rest.starts_with(close) { close.len() } else { 0 };
+        self.code = span.end.saturating_add(closed);
+        self.code
+    }
+
+    fn push(&mut self, kind: PieceKind, span: Span) {
+        if !span.is_empty() {
+            self.pieces.push(Piece { kind, span });
+        }
+    }
+}
+
+/// Where `close` first stands in `text`, escaped ones left out.
+fn end(text: &str, close: &str, escapes: bool) -> Option<usize> {
+    if !escapes {
+        return text.find(close);
+    }
+    let mut at = 0usize;
+    while let Some(rest) = text.get(at..) {
+        let next = rest.find(|c: char| c == '\\' || close.starts_with(c))?;
+        let here = rest.get(next..)?;
+        if here.starts_with(close) {
+            return Some(at.saturating_add(next));
+        }
+        let skipped = here.chars().take(if here.starts_with('\\') { 2 } else { 1 }).map(char::len_utf8).sum::<usize>();
+        at = at.saturating_add(next).saturating_add(skipped);
+    }
+    None
+}

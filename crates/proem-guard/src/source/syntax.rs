@@ -1,0 +1,123 @@
+//! How families of languages mark comments and strings.
+
+/// A family of languages that mark comments and strings alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Syntax {
+    /// `//`, `/* */`: C, C++, C#, Go, Java, Kotlin, Protocol Buffers, Scala, Swift, Zig.
+    C,
+    /// The same with strings in single quotes and backticks: CSS, Dart, Groovy, JavaScript, PHP, TypeScript.
+    Script,
+    /// The same with strings of several lines: Rust.
+    Rust,
+    /// `#` and strings in three quotes: Python, Starlark, Nim.
+    Python,
+    /// `#`: shells, Ruby, Perl, R, Tcl, Make, CMake, Docker, Elixir, TOML, properties.
+    Hash,
+    /// `--`, `/* */`: SQL.
+    Sql,
+    /// `--`, `--[[ ]]`: Lua.
+    Lua,
+    /// `--`, `{- -}`: Haskell, Elm, Ada.
+    Dashes,
+    /// `;`: Lisps, assemblers, INI.
+    Semicolon,
+    /// `%`: TeX, Erlang, Prolog.
+    Percent,
+    /// Prose with code in fences or indented: AsciiDoc, Markdown, reStructuredText.
+    Document,
+    /// Prose, or settings that hold it: plain text, YAML, XML.
+    Plain,
+}
+
+/// How one family marks them. What is longer stands first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// What begins a comment that ends with its line.
+    pub(super) lines: &'static [&'static str],
+    /// Whether that stands at a line's start or behind a blank only.
+    pub(super) apart: bool,
+    /// What begins and ends a comment.
+    pub(super) blocks: &'static [(&'static str, &'static str)],
+    pub(super) quotes: &'static [Quote],
+}
+
+/// How a string begins and ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quote {
+    pub(super) open: &'static str,
+    pub(super) close: &'static str,
+    /// Whether a backslash takes the meaning from the next character.
+    pub(super) escapes: bool,
+    pub(super) reach: Reach,
+}
+
+/// How far a string goes that isn't ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// To the line's end.
+    Line,
+    /// Nowhere: it is ended, or the mark means something else.
+    Ended,
+    /// One character; else the mark means something else, such as a lifetime.
+    Character,
+}
+
+const fn quote(mark: &'static str, reach: Reach) -> Quote {
+    Quote { open: mark, close: mark, escapes: true, reach }
+}
+
+const fn raw(open: &'static str, close: &'static str) -> Quote {
+    Quote { open, close, escapes: false, reach: Reach::Ended }
+}
+
+const NONE: Rules = Rules { lines: &[], apart: false, blocks: &[], quotes: &[] };
+const SLASHES: Rules = Rules { lines: &["//"], blocks: &[("/*", "*/")], ..NONE };
+const DOUBLE: Quote = quote("\"", Reach::Line);
+const SINGLE: Quote = quote("'", Reach::Line);
+const CHARACTER: Quote = quote("'", Reach::Character);
+const THREE_DOUBLE: Quote = quote("\"\"\"", Reach::Ended);
+const THREE_SINGLE: Quote = quote("'''", Reach::Ended);
+
+impl Syntax {
+    /// How it marks comments and strings; `None` if it is prose with code in it.
+    pub(super) const fn rules(self) -> Option<Rules> {
+        Some(match self {
+            Self::Document | Self::Plain => return None,
+            Self::C => Rules { quotes: const { &[THREE_DOUBLE, DOUBLE, raw("`", "`"), CHARACTER] }, ..SLASHES },
+            Self::Script => Rules {
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", Reach::Ended)] },
+                ..SLASHES
+            },
+            Self::Rust => Rules {
+                quotes: const { &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), quote("\"", Reach::Ended), CHARACTER] },
+                ..SLASHES
+            },
+            Self::Python => {
+                Rules { lines: &["#"], quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE] }, ..NONE }
+            }
+            Self::Hash => Rules {
+                lines: &["#"],
+                apart: true,
+                blocks: const { &[("\n=begin", "\n=end"), ("\n=pod", "\n=cut"), ("\n=head", "\n=cut")] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, quote("\"", Reach::Ended), SINGLE] },
+            },
+            Self::Sql => Rules { lines: &["--"], quotes: const { &[SINGLE, DOUBLE] }, ..SLASHES },
+            Self::Lua => Rules {
+                lines: &["--"],
+                blocks: const { &[("--[[", "]]")] },
+                quotes: const { &[raw("[[", "]]"), DOUBLE, SINGLE] },
+                ..NONE
+            },
+            Self::Dashes => Rules {
+                lines: &["--"],
+                blocks: const { &[("{-", "-}")] },
+                quotes: const { &[DOUBLE, CHARACTER] },
+                ..NONE
+            },
+            Self::Semicolon => {
+                Rules { lines: &[";", "#"], apart: true, quotes: const { &[quote("\"", Reach::Ended)] }, ..NONE }
+            }
+            Self::Percent => Rules { lines: &["%"], quotes: const { &[DOUBLE] }, ..NONE },
+        })
+    }
+}
