@@ -80,6 +80,23 @@ enum IsFlagged {
     No,
 }
 
+/// What the guard says of a text, before it is put in.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    /// What becomes of it.
+    pub(crate) verdict: Verdict,
+    text: Untrusted<String>,
+    rules: Vec<&'static str>,
+    preserved: Option<f64>,
+}
+
+impl Looked {
+    /// Whether it may be put in.
+    pub(crate) fn stays(&self) -> bool {
+        self.verdict < Verdict::Quarantine
+    }
+}
+
 /// How often all texts are looked at together, each time without those that were at fault.
 const MAX_ROUNDS: usize = 3;
 
@@ -105,12 +122,17 @@ impl<'r, P: Place> Screen<'r, P> {
 
     /// Looks at a text; whether it stays. With `least`, a score from there on keeps it out too.
     pub(crate) fn admit(&mut self, place: P, what: &str, text: &Untrusted<String>, least: Option<f64>) -> bool {
+        let looked = self.look(&place, text, least);
+        self.hold(place, what, looked)
+    }
+
+    /// Looks at a text that may not be put in at all.
+    pub(crate) fn look(&mut self, place: &P, text: &Untrusted<String>, least: Option<f64>) -> Looked {
         if text.is_empty() {
-            self.keep(place, what, text.clone(), IsFlagged::No);
-            return true;
+            return Looked { verdict: Verdict::Allow, text: text.clone(), rules: Vec::new(), preserved: None };
         }
         self.scanned = self.scanned.saturating_add(1);
-        let (guard, bar) = (self.screening.guard, self.bar(&place));
+        let (guard, bar) = (self.screening.guard, self.bar(place));
         let scan = guard.scan(text);
         let mut verdict = bar.judge(&scan);
         if least.is_some_and(|least| scan.score >= least) {
@@ -124,10 +146,16 @@ impl<'r, P: Place> Screen<'r, P> {
                 (text, preserved) = (rest_text, Some(rest.content_preserved_ratio));
             }
         }
+        Looked { verdict, text, rules: rules(bar, &scan), preserved }
+    }
+
+    /// Keeps a text that was looked at, or notes why not; whether it stays.
+    pub(crate) fn hold(&mut self, place: P, what: &str, looked: Looked) -> bool {
+        let stays = looked.stays();
+        let Looked { verdict, text, rules, preserved } = looked;
         if verdict > Verdict::Allow {
-            self.noted.push(Noted { what: what.to_owned(), verdict, rules: rules(bar, &scan), preserved });
+            self.noted.push(Noted { what: what.to_owned(), verdict, rules, preserved });
         }
-        let stays = verdict < Verdict::Quarantine;
         if stays {
             let is_flagged = if verdict > Verdict::Allow { IsFlagged::Yes } else { IsFlagged::No };
             self.keep(place, what, text, is_flagged);

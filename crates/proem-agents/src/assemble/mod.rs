@@ -31,14 +31,14 @@ use proem_engine::tokens::Counts;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
 
-use gathered::Gathered;
+use gathered::{Entry, Gathered};
 use inputs::Named;
 use memory::EntryMeaning;
 use places::{Place, needs_request};
 use selecting::{Selected, Selecting};
 use settings::Settings;
 
-use crate::screen::{Noted, Screen, Screening};
+use crate::screen::{Looked, Noted, Screen, Screening};
 
 /// The prompt's name in the book.
 pub const PROMPT: &str = "assemble/task";
@@ -219,11 +219,26 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
     let least = request.settings.injection_min_score;
-    let mut pick = |entries, file: &str, place: fn(usize) -> Place| {
-        let mut admit = |kept: &memory::Kept| {
-            screen.admit(place(kept.line), &format!("{file} line {}", kept.line), &kept.text, least)
+    let mut pick = |entries: &[Entry], file: &str, place: fn(usize) -> Place| -> Result<_, Error> {
+        let what = |line: usize| format!("{file} line {line}");
+        let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
+        let mut judge = |entry: &Entry| {
+            let found = screen.look(&place(entry.line), &entry.text, least);
+            let verdict = found.verdict;
+            if found.stays() {
+                looked.insert(entry.line, found);
+            } else {
+                screen.hold(place(entry.line), &what(entry.line), found);
+            }
+            verdict
         };
-        memory::pick(entries, wanted, request.entries, (request.settings.max_memories, &mut admit))
+        let picked = memory::pick(entries, wanted, request.entries, (request.settings.max_memories, &mut judge))?;
+        for kept in &picked.kept {
+            if let Some(found) = looked.remove(&kept.line) {
+                screen.hold(place(kept.line), &what(kept.line), found);
+            }
+        }
+        Ok(picked)
     };
     let mut memories = pick(&request.gathered.memories, "memory", Place::Memory)?;
     let mut activity = pick(&request.gathered.activity, "activity", Place::Event)?;

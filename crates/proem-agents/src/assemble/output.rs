@@ -86,6 +86,8 @@ pub struct Context {
     pub activity: Vec<String>,
     /// Entries left out because their kind claims to instruct, or because the guard kept them out.
     pub filtered_count: usize,
+    /// Entries that the guard finds suspicious, put in with marks or left out for another reason.
+    pub flagged_count: usize,
     /// Entries left out because they have nothing to do with the task.
     pub unrelated_count: usize,
     /// Related entries left out by the cap.
@@ -260,6 +262,7 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
             memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
             activity: activity.kept.iter().map(|kept| exact(&kept.text)).collect(),
             filtered_count: filtered(memories).saturating_add(filtered(activity)),
+            flagged_count: memories.flagged.saturating_add(activity.flagged),
             unrelated_count: memories.unrelated.saturating_add(activity.unrelated),
             over_cap_count: memories.over.saturating_add(activity.over),
         },

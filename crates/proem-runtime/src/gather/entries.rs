@@ -1,7 +1,7 @@
 //! Reads memories and activity.
 //!
-//! A file holds one JSON object a line: `{"text": …, "kind": …, "time": …}`, the time left out or
-//! given in RFC 3339 or as whole seconds since 1970. A line that can't be read is left out, counted
+//! A file holds one JSON object a line: `{"text": …, "kind": …, "time": …}`, the kind left out for a note,
+//! the time left out or given in RFC 3339 or as whole seconds since 1970. A line that can't be read is left out, counted
 //! and named; it doesn't spoil the others.
 
 use std::path::Path;
@@ -19,6 +19,9 @@ use crate::{
 
 /// How many unreadable lines a gap names.
 const NAMED: usize = 5;
+
+/// What an entry is that doesn't say.
+const NOTE: &str = "note";
 
 /// A file of entries.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +87,10 @@ fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<Entry, &'static str
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return Err("not a JSON object") };
     let text = string(&fields, "text").ok_or("`text` is not a string")?;
-    let kind = string(&fields, "kind").ok_or("`kind` is not a string")?;
+    let kind = match fields.get("kind") {
+        None | Some(Value::Null) => NOTE.to_owned(),
+        Some(_) => string(&fields, "kind").ok_or("`kind` is not a string")?,
+    };
     let time = time(fields.get("time"))?;
     Ok(Entry { text: Untrusted::new(text, label.clone()), time, kind: Untrusted::new(kind, label.clone()), line })
 }
@@ -137,6 +143,8 @@ mod tests {
             &[(1, "not a JSON object"), (3, "not a JSON object")],
         );
         check(b"{\"text\":\"\xff\",\"kind\":\"k\"}", &[], &[(1, "not UTF-8")]);
+        check(br#"{"text":"a"}"#, &[(1, None)], &[]);
+        check(br#"{"text":"a","kind":null}"#, &[(1, None)], &[]);
         check(br#"{"kind":"k"}"#, &[], &[(1, "`text` is not a string")]);
         check(br#"{"text":"a","kind":3}"#, &[], &[(1, "`kind` is not a string")]);
         let why = "`time` is neither RFC 3339 nor whole seconds";
@@ -145,6 +153,12 @@ mod tests {
             let why = if time == "1e400" { "not a JSON object" } else { why };
             check(line.as_bytes(), &[], &[(1, why)]);
         }
+    }
+
+    #[test]
+    fn an_entry_without_a_kind_is_a_note() {
+        let (found, _) = parse(br#"{"text":"a"}"#, "memory");
+        assert!(found.first().unwrap().kind.measure(|kind| kind == "note"));
     }
 
     #[test]
