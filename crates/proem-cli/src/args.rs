@@ -146,6 +146,7 @@ const SCAN_EXAMPLES: &str = "\
 Examples:
   proem scan mail.eml page.html notes.md
   curl -s https://example.org | proem scan - --as html
+  proem scan .                                  # all that git tracks here
   proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
   proem scan --cut issue.md > clean.md
   proem scan --jsonl rows.jsonl --json > scored.jsonl";
@@ -435,7 +436,7 @@ pub(crate) enum FailOn {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Scan {
-    /// Files; `-` is standard input
+    /// Files and folders; of a folder what git tracks, `-` is standard input
     #[arg(required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
     /// Read them as this, whatever they look like
@@ -444,9 +445,9 @@ pub(crate) struct Scan {
     /// Whose verdicts apply, such as `jira/comment`; otherwise `file/` and the kind
     #[arg(long, value_name = "NAME", value_parser = source)]
     pub(crate) source: Option<Source>,
-    /// The mildest verdict that makes the exit code 1
-    #[arg(long, value_enum, value_name = "VERDICT", default_value = "flag")]
-    pub(crate) fail_on: FailOn,
+    /// The mildest verdict that makes the exit code 1; flag, with a folder quarantine
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub(crate) fail_on: Option<FailOn>,
     /// Print the text with the attacks cut out of it
     #[arg(long)]
     pub(crate) cut: bool,
@@ -457,15 +458,28 @@ pub(crate) struct Scan {
     /// each line `{"text": …}` of a `.jsonl` file is one text. At least 300 texts
     #[arg(long, conflicts_with_all = ["jsonl", "cut", "json"])]
     pub(crate) calibrate: bool,
-    /// How much is read of each file, or of each line
-    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024, value_parser = max_bytes)]
-    pub(crate) max_bytes: usize,
+    /// How much is read of each file, or of each line; 16 MiB. Larger files of a folder are counted
+    /// instead, from 1 MiB on unless this says otherwise
+    #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
+    pub(crate) max_bytes: Option<usize>,
     /// The folder whose project's tools count
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// Print JSON
+    /// Print JSON; with a folder one line for each file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Scan {
+    /// How much is read of a file that was named, in bytes.
+    pub(crate) fn file_bytes(&self) -> usize {
+        self.max_bytes.unwrap_or(16 * 1024 * 1024)
+    }
+
+    /// The largest file of a folder that is read, in bytes.
+    pub(crate) fn folder_file_bytes(&self) -> usize {
+        self.max_bytes.unwrap_or(1024 * 1024)
+    }
 }
 
 fn source(name: &str) -> Result<Source, String> {

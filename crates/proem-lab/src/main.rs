@@ -54,6 +54,8 @@ enum Eval {
     Credentials(credentials::EvalCredentials),
     /// The guard against prompt injections.
     Guard(guard::eval::EvalGuard),
+    /// The guard on files of source and documentation.
+    GuardFiles(guard::files::EvalGuardFiles),
     /// Templates beside handlebars.js.
     Handlebars(handlebars::eval::EvalHandlebars),
     /// The mode in which a task is to be done.
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Train(Train::Select(args)) => selection::train::run(&args),
         Command::Eval(Eval::Credentials(args)) => credentials::run(&args),
         Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
+        Command::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         Command::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
         Command::Eval(Eval::Mode(args)) => mode::eval::run(&args),
         Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),

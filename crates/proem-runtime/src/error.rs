@@ -78,6 +78,14 @@ pub enum Error {
         /// The repository.
         git_dir: PathBuf,
     },
+    /// A folder holds more files than are listed.
+    #[error("more than {most} files and folders are below `{}`; name a folder in it", shown(.path))]
+    TooManyFiles {
+        /// The folder.
+        path: PathBuf,
+        /// How many are listed.
+        most: usize,
+    },
     /// The operating system refused something.
     #[error("could not {doing} `{}`: {source}", shown(.path))]
     Io {

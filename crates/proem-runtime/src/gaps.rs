@@ -49,6 +49,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::Exists { path }
         | Error::KeyForm { path }
         | Error::NoKey { path, .. }
+        | Error::TooManyFiles { path, .. }
         | Error::TooOpen { path, .. } => ("it can't be used as it is".to_owned(), Some(outside(path))),
         Error::GitMissing
         | Error::GitTooOld

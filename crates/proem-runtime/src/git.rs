@@ -15,6 +15,7 @@
 pub(crate) mod by_hand;
 mod discover;
 pub(crate) mod filters;
+mod listed;
 mod limits;
 mod numstat;
 pub(crate) mod special;
@@ -41,6 +42,7 @@ use crate::{
 
 pub use discover::{Place, Repository, discover};
 pub use limits::GitLimits;
+pub use listed::{TrackedKind, listed, untracked};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub use state::{State, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};

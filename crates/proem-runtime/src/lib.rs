@@ -2,6 +2,7 @@
 //!
 //! - [`gather`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
+//! - [`folder`] lists the files of a folder.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
 //! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
 //! - [`driver`] performs what the steps of a run ask for.
@@ -22,6 +23,7 @@ pub mod driver;
 mod environment;
 mod error;
 pub mod files;
+pub mod folder;
 mod gaps;
 mod gather;
 pub mod git;

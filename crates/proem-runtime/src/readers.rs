@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod kind;
 mod mail;
+mod syntax;
 
 use std::{
     fs::{self, File, FileType},
@@ -21,7 +22,7 @@ use std::{
     path::Path,
 };
 
-use proem_guard::Untrusted;
+use proem_guard::{Syntax, Untrusted};
 use proem_text::Source;
 
 use crate::{files, process::read_capped};
@@ -29,6 +30,7 @@ use charset::Decoded;
 use collect::Collector;
 
 pub use kind::{Kind, recognise};
+pub use syntax::syntax;
 
 /// Bounds of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +57,22 @@ pub struct Ask<'a> {
     pub name: Option<&'a Path>,
     /// Its kind, if it must not be guessed.
     pub kind: Option<Kind>,
+    /// What stands around it.
+    pub surroundings: Surroundings,
     /// The source that its fields are labelled with; without one, `file/` and the kind.
     pub source: Option<Source>,
     /// How much is read of it.
     pub limits: Limits,
+}
+
+/// What stands around a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Nothing: somebody sent it, or named it.
+    #[default]
+    Alone,
+    /// A project: JSON is its settings and data, a page its documentation or template, and no message.
+    Project,
 }
 
 /// What was read of a file.
@@ -66,6 +80,8 @@ pub struct Ask<'a> {
 pub struct Document {
     /// What it was read as.
     pub kind: Kind,
+    /// How it marks what people write in it; `None` for messages and pages, and for what has no name.
+    pub syntax: Option<Syntax>,
     /// How many bytes were read.
     pub bytes: usize,
     /// Its texts, in the order of the file. An empty text is no field.
@@ -230,14 +246,17 @@ const fn more(bytes: usize) -> Rest {
 pub fn extract(bytes: &[u8], rest: Rest, ask: &Ask<'_>) -> Document {
     let cut = rest != Rest::Nothing;
     let bytes = if cut { whole_characters(bytes) } else { bytes };
-    let kind = ask.kind.unwrap_or_else(|| recognise(ask.name, bytes));
+    let kind = ask.kind.unwrap_or_else(|| match (recognise(ask.name, bytes), ask.surroundings) {
+        (Kind::Json, Surroundings::Project) => Kind::Source,
+        (kind, _) => kind,
+    });
     let source = ask.source.clone().unwrap_or(Source::named(kind.source()));
     let mut collector = Collector::new(bytes, source, ask.limits);
     match kind {
         Kind::Mail => mail::read(bytes, &mut collector),
         Kind::Html => html::read(bytes, &mut collector),
         Kind::Json => json::read(bytes, &mut collector),
-        Kind::Text | Kind::Markdown => text(bytes, &mut collector),
+        Kind::Text | Kind::Markdown | Kind::Source => text(bytes, &mut collector),
     }
     let after = |what: String| format!("{what} after the first {}", sized(bytes.len()));
     match rest {
@@ -246,7 +265,21 @@ pub fn extract(bytes: &[u8], rest: Rest, ask: &Ask<'_>) -> Document {
         Rest::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
     }
     let (fields, gaps) = collector.finish();
-    Document { kind, bytes: bytes.len(), fields, gaps }
+    Document { kind, syntax: marks(kind, ask), bytes: bytes.len(), fields, gaps }
+}
+
+/// How a document of this kind marks what people write in it.
+fn marks(kind: Kind, ask: &Ask<'_>) -> Option<Syntax> {
+    let named = ask.name.and_then(syntax);
+    match kind {
+        Kind::Markdown => Some(Syntax::Document),
+        // Strings in quotes are what JSON has in common with source.
+        Kind::Source => named.or(Some(Syntax::Script)),
+        // Whoever says that it is a text gets all of it read as one.
+        Kind::Text => named.filter(|_| ask.kind.is_none()),
+        Kind::Html if ask.surroundings == Surroundings::Project => Some(Syntax::Plain),
+        Kind::Html | Kind::Mail | Kind::Json => None,
+    }
 }
 
 /// A number of bytes in words.

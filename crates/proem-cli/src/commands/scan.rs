@@ -1,9 +1,11 @@
 //! `proem scan`: looks for attacks in files, and says where, why, and what was not looked at.
 //!
-//! A file that can't be read never stops the others. What was not looked at is at least a flag.
+//! A file that can't be read never stops the others. What was not looked at is at least a flag; in a
+//! folder it is counted.
 
 mod calibrate;
 mod examine;
+mod folder;
 mod listing;
 pub(super) mod output;
 mod place;
@@ -37,6 +39,9 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     scanner.notes.iter().for_each(|note| ui::note(note));
     if let Some(path) = &args.jsonl {
         return rows::run(&scanner, path, args);
+    }
+    if args.files.iter().any(|path| path.is_dir()) {
+        return folder::run(&scanner, args);
     }
     if args.cut && !args.json && args.files.len() > 1 {
         return Err(Failure::usage("`--cut` prints one text; name one file, or add `--json`"));
@@ -73,7 +78,7 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     } else if args.files.len() > 1 {
         ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
     }
-    Ok(total.code(args.fail_on))
+    Ok(total.code(args.fail_on.unwrap_or(FailOn::Flag)))
 }
 
 /// Prints what a person wants to see of a file, unless everything is printed in the end.
@@ -103,8 +108,9 @@ fn show_file(file: &Examined, args: &Scan) -> Result<(), Failure> {
 }
 
 fn read(path: &Path, args: &Scan) -> Result<proem_runtime::readers::Document, ReadError> {
-    let limits = Limits { bytes: args.max_bytes, ..Limits::default() };
-    let ask = Ask { name: None, kind: args.kind.map(Into::into), source: args.source.clone(), limits };
+    let limits = Limits { bytes: args.file_bytes(), ..Limits::default() };
+    let ask =
+        Ask { name: None, kind: args.kind.map(Into::into), source: args.source.clone(), limits, ..Ask::default() };
     if is_stdin(path) { read_stream(io::stdin().lock(), &ask) } else { read_file(path, &ask) }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{json, mail};
+use proem_guard::Syntax;
+
+use super::{json, mail, syntax};
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +19,8 @@ pub enum Kind {
     Mail,
     /// Every string and every key that is more than a name (RFC 8259).
     Json,
+    /// One text, whose comments and strings are what people wrote.
+    Source,
 }
 
 impl Kind {
@@ -29,6 +33,7 @@ impl Kind {
             Self::Html => "html",
             Self::Mail => "mail",
             Self::Json => "json",
+            Self::Source => "source",
         }
     }
 
@@ -41,6 +46,7 @@ impl Kind {
             Self::Html => "file/html",
             Self::Mail => "file/mail",
             Self::Json => "file/json",
+            Self::Source => "file/source",
         }
     }
 }
@@ -65,15 +71,23 @@ pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> Kind {
 }
 
 fn by_ending(name: &Path) -> Option<Kind> {
-    let ending = name.extension()?.to_str()?.to_ascii_lowercase();
+    let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     Some(match ending.as_str() {
         "eml" | "mbox" => Kind::Mail,
         "html" | "htm" | "xhtml" => Kind::Html,
         "md" | "markdown" | "mdx" => Kind::Markdown,
         "json" => Kind::Json,
-        "txt" | "text" | "log" | "csv" | "tsv" | "ics" | "jsonl" | "ndjson" | "yaml" | "yml" | "toml" | "xml"
-        | "rst" | "adoc" => Kind::Text,
-        _ => return None,
+        _ => {
+            return by_syntax(name);
+        }
+    })
+}
+
+/// Documents that are no Markdown, and settings, are one text; all else with a known name is source.
+fn by_syntax(name: &Path) -> Option<Kind> {
+    Some(match syntax(name)? {
+        Syntax::Plain | Syntax::Document => Kind::Text,
+        _ => Kind::Source,
     })
 }
 
@@ -106,6 +120,11 @@ mod tests {
             ("a", "Subject: a note\nthat goes on", Kind::Text),
             ("a", "Note: this\nTodo: that\n\n", Kind::Text),
             ("a", "", Kind::Text),
+            ("a.rs", "<html>", Kind::Source),
+            ("a.toml", "", Kind::Source),
+            ("Makefile", "", Kind::Source),
+            ("a.rst", "", Kind::Text),
+            ("README", "From: a@example.org\nTo: b\n\n", Kind::Text),
         ] {
             assert_eq!(recognise(Some(Path::new(name)), bytes.as_bytes()), expected, "{name} {bytes:?}");
         }

@@ -51,6 +51,10 @@ fn every_error_says_what_to_do() {
              remove the setting if it is not yours",
         ),
         (
+            Error::TooManyFiles { path: path(), most: 9 },
+            "more than 9 files and folders are below `/p/f`; name a folder in it",
+        ),
+        (
             Error::Io { doing: "read", path: path(), source: io::ErrorKind::PermissionDenied.into() },
             "could not read `/p/f`: permission denied",
         ),

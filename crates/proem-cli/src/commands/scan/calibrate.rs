@@ -12,7 +12,7 @@ use proem_runtime::files::{self, Access};
 use proem_text::{Label, Source};
 use serde_json::Value;
 
-use super::{name, progress::Progress, read};
+use super::{examine::scan, name, progress::Progress, read};
 use crate::args::Scan;
 use crate::failure::Failure;
 use crate::guarding::calibration_file;
@@ -77,7 +77,8 @@ fn texts(guard: &Guard, args: &Scan) -> Result<Vec<Text>, Failure> {
         }
         let document = read(path, args)
             .map_err(|error| Failure::outside(format!("`{}` {error}", show::terminal_str(&name(path)))))?;
-        let scanned = document.fields.into_iter().map(|field| (short(guard.scan(&field.text)), field.text));
+        let syntax = document.syntax;
+        let scanned = document.fields.into_iter().map(|field| (short(scan(guard, syntax, &field.text)), field.text));
         let logit = |scan: &Found| guard.stage().logit(&scan.features);
         let highest = scanned.max_by(|(a, _), (b, _)| logit(a).total_cmp(&logit(b)));
         texts.extend(highest.map(|(scan, start)| Text { place: name(path), start, scan }));

@@ -1,6 +1,6 @@
 //! Scans what was read of a file, field by field.
 
-use proem_guard::{Bar, Cut, Finding, Guard, Scan, UnreadReason, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Cut, Finding, Guard, Scan, Syntax, UnreadReason, Untrusted, Verdict, cut};
 use proem_runtime::readers::{Document, Field, Gap, Kind, Place};
 use proem_text::{Source, Span};
 
@@ -93,7 +93,8 @@ pub(super) fn examine(
     };
     for field in document.fields {
         let bar = guarding.policy.bar(source, &field.name);
-        let field = examine_field(&guarding.guard, field, bar, cutting);
+        let scan = scan(&guarding.guard, document.syntax, &field.text);
+        let field = examine_field(&guarding.guard, field, scan, (bar, cutting));
         file.verdict = file.verdict.max(field.verdict);
         file.score = file.score.max(field.score);
         file.filtered_count = file.filtered_count.saturating_add(usize::from(field.verdict >= Verdict::Quarantine));
@@ -104,8 +105,12 @@ pub(super) fn examine(
     file
 }
 
-fn examine_field(guard: &Guard, field: Field, bar: Bar, cutting: Cutting) -> ExaminedField {
-    let scan = guard.scan(&field.text);
+/// Looks for attacks in a text of a file that marks in this way what people write in it.
+pub(super) fn scan(guard: &Guard, syntax: Option<Syntax>, text: &Untrusted<String>) -> Scan {
+    syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
+}
+
+fn examine_field(guard: &Guard, field: Field, scan: Scan, (bar, cutting): (Bar, Cutting)) -> ExaminedField {
     let verdict = bar.judge(&scan);
     let score = scan.score;
     let cut = (cutting == Cutting::Wanted).then(|| cut(guard, bar, &field.text, &scan));

@@ -193,7 +193,9 @@ pub(super) fn summary(verdicts: &[Verdict], unreadable: usize) -> String {
     if unreadable > 0 {
         counts.push(format!("{} {}", grouped(unreadable), styled(RED, "could not be read")));
     }
-    format!("{} files: {}\n", grouped(all), counts.join(", "))
+    let files = if all == 1 { "file" } else { "files" };
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    format!("{} {files}{counts}\n", grouped(all))
 }
 
 /// What is left of a text: exactly, unless a terminal has to show it.

@@ -2,6 +2,7 @@
 
 use proem_guard::show;
 use proem_guard::{Cut, Step, Verdict};
+use proem_text::json;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -25,10 +26,10 @@ pub(in crate::commands) struct Output {
 /// One file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct FileOut {
+pub(super) struct FileOut {
     /// Its name as it was given; `-` is standard input.
     path: String,
-    /// What it was read as: `text`, `markdown`, `html`, `mail` or `json`.
+    /// What it was read as: `text`, `markdown`, `html`, `mail`, `json` or `source`.
     kind: &'static str,
     /// The worst of its fields; at least `flag` if something was not looked at.
     verdict: &'static str,
@@ -146,7 +147,7 @@ struct GapOut {
 
 /// A file that could not be read.
 #[derive(Debug, Serialize, JsonSchema)]
-struct UnreadableOut {
+pub(super) struct UnreadableOut {
     /// Its name as it was given.
     path: String,
     /// Why.
@@ -167,6 +168,43 @@ impl Output {
     /// As JSON.
     pub(super) fn to_json(&self) -> Result<Json, Failure> {
         serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))
+    }
+}
+
+/// What `--json` prints for one path of a folder: a file, one that could not be read, or one that was
+/// left out.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum LineOut {
+    File(Box<FileOut>),
+    Unreadable(UnreadableOut),
+    #[serde(rename_all = "camelCase")]
+    LeftOut {
+        path: String,
+        left_out: &'static str,
+    },
+}
+
+impl LineOut {
+    /// A file that was looked at.
+    pub(super) fn file(file: &Examined) -> Self {
+        Self::File(Box::new(FileOut::new(file)))
+    }
+
+    /// A file that could not be read.
+    pub(super) fn unreadable(path: &str, why: &str) -> Self {
+        Self::Unreadable(UnreadableOut { path: path.to_owned(), why: why.to_owned() })
+    }
+
+    /// A path that was not looked at.
+    pub(super) fn left_out(path: &str, why: &'static str) -> Self {
+        Self::LeftOut { path: path.to_owned(), left_out: why }
+    }
+
+    /// As a line.
+    pub(super) fn line(&self) -> Result<String, Failure> {
+        let value = serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))?;
+        Ok(format!("{}\n", json::compact(&value)))
     }
 }
 

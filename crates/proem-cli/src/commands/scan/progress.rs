@@ -19,7 +19,15 @@ pub(super) struct Progress {
 impl Progress {
     /// `what` is counted, such as `files`.
     pub(super) fn new(what: &'static str) -> Self {
-        let watched = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
+        Self::watched(what, std::io::stderr().is_terminal() && !std::io::stdout().is_terminal())
+    }
+
+    /// The same where results are few, so that a person waits even if they go to the terminal.
+    pub(super) fn of_few_results(what: &'static str) -> Self {
+        Self::watched(what, std::io::stderr().is_terminal())
+    }
+
+    fn watched(what: &'static str, watched: bool) -> Self {
         Self { what, watched, last: Instant::now(), shown: false }
     }
 

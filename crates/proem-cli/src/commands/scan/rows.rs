@@ -20,7 +20,7 @@ use super::{
     output::{FindingOut, UnreadOut, rounded},
     progress::Progress,
 };
-use crate::args::Scan;
+use crate::args::{FailOn, Scan};
 use crate::failure::Failure;
 use crate::guarding::Guarding;
 use crate::ui::{self, BOLD, RED, grouped, styled};
@@ -87,7 +87,7 @@ pub(super) fn run(scanner: &Guarding, path: &Path, args: &Scan) -> Result<ExitCo
     } else {
         Box::new(open(path).map_err(|error| Failure::outside(format!("{shown} {error}")))?)
     };
-    let mut lines = Lines { from: BufReader::with_capacity(READ_AHEAD, from), number: 0, most: args.max_bytes };
+    let mut lines = Lines { from: BufReader::with_capacity(READ_AHEAD, from), number: 0, most: args.file_bytes() };
     let source = args.source.clone().unwrap_or(Source::named(SOURCE));
     let mut summary = Summary::new();
     let mut progress = Progress::new("rows");
@@ -118,7 +118,7 @@ pub(super) fn run(scanner: &Guarding, path: &Path, args: &Scan) -> Result<ExitCo
     if !args.json {
         ui::listing(&summary.listing())?;
     }
-    Ok(exit_code(summary.worst, args.fail_on, summary.refused > 0))
+    Ok(exit_code(summary.worst, args.fail_on.unwrap_or(FailOn::Flag), summary.refused > 0))
 }
 
 /// Writes in full; false if nobody reads any more.
