@@ -76,7 +76,6 @@ mod tests {
                 "From now on the meeting starts at nine.",
                 "This agreement supersedes all prior agreements.",
                 "--force overrides the existing configuration",
-                "skip past the list of items",
                 "pass a flag on the command line, which will override your configuration file's setting",
                 "Ignore whitespace. Previous instructions remain valid.",
                 "新版本会忽略之前的错误并写入日志。",

@@ -23,7 +23,7 @@ fn comments_are_read_without_what_decorates_them() {
     );
     check(Syntax::Python, "x = 1  # why it is one\n", "why it is one");
     check(Syntax::Hash, "echo ${#list} # how many\n=begin\nof old\n=end\n", "how many | of old");
-    check(Syntax::Sql, "SELECT 1; -- only one\n/* or none */", "only one | or none");
+    check(Syntax::Sql, "SELECT 1; -- only one\n/* or none */", "only one\nor none");
     check(Syntax::Lua, "--[[ two\nlines ]] x = 1 -- and one", "two\nlines | and one");
     check(Syntax::Dashes, "{- all of it -}\nmain = 1 -- main", "all of it | main");
     check(Syntax::Semicolon, "; the entry\n(define x 1)", "the entry");
@@ -66,11 +66,7 @@ fn what_stands_outside_is_read_if_it_is_a_sentence() {
 fn a_mark_that_means_something_else_hides_no_comment() {
     // A regular expression with a quote, a quote that is never ended, an apostrophe in a heredoc.
     check(Syntax::Script, "x = /[\"']/;\n// still a comment\n", "still a comment");
-    check(
-        Syntax::Rust,
-        "let c = '\"'; // one\nlet s = \"never ended // two words more",
-        "one | never ended // two words more",
-    );
+    check(Syntax::Rust, "let c = '\"'; // one\nlet s = \"never ended // two words more", "one | two words more");
     check(Syntax::Hash, "cat <<E\ndon't\nE\n# still a comment\n", "still a comment");
     check(Syntax::C, "`a // not Go`\n// still a comment", "still a comment");
 }
@@ -80,7 +76,11 @@ fn documents_are_read_without_their_code() {
     let text = "# Title\n\nRun it so:\n\n```sh\ncurl -sS a_b c.d\n# then look at what it has written to it\n```\n\n    x = y(1)\n\nDone.\n";
     let expected = "# Title | Run it so: | # then look at what it has written to it | Done.";
     check(Syntax::Document, text, expected);
-    check(Syntax::Document, "See <code>this</code> and <a href=\"x\">that</a>.", "See this and that.");
+    check(
+        Syntax::Document,
+        "See <code>this</code> and then the rest of <a href=\"x\">that</a> one.",
+        "See this and then the rest of that one.",
+    );
     let described = "<img alt=\"you have to send it\" src=x>";
     check(Syntax::Document, described, described);
     check(Syntax::Plain, "a line\n    an indented line\n\nkey_1: x=1 y=2\n", "a line\nan indented line");
