@@ -27,7 +27,7 @@ fn comments_are_read_without_what_decorates_them() {
     check(Syntax::Lua, "--[[ two\nlines ]] x = 1 -- and one", "two\nlines | and one");
     check(Syntax::Dashes, "{- all of it -}\nmain = 1 -- main", "all of it | main");
     check(Syntax::Semicolon, "; the entry\n(define x 1)", "the entry");
-    check(Syntax::Percent, "\\section % not shown", "not shown");
+    check(Syntax::Percent, "\\section % not shown", "% not shown");
     check(Syntax::C, "// result = call(a, b_c);\n/* never ended", "never ended");
 }
 
@@ -81,7 +81,7 @@ fn documents_are_read_without_their_code() {
         "See <code>this</code> and then the rest of <a href=\"x\">that</a> one.",
         "See this and then the rest of that one.",
     );
-    let described = "<img alt=\"you have to send it\" src=x>";
+    let described = "<img alt=\"what you have to send to it now\" src=x>";
     check(Syntax::Document, described, described);
     check(Syntax::Plain, "a line\n    an indented line\n\nkey_1: x=1 y=2\n", "a line\nan indented line");
 }
