@@ -15,8 +15,8 @@
 pub(crate) mod by_hand;
 mod discover;
 pub(crate) mod filters;
-mod listed;
 mod limits;
+mod listed;
 mod numstat;
 pub(crate) mod special;
 mod state;
