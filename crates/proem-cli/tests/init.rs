@@ -130,7 +130,7 @@ fn a_new_project() {
     );
     let lists = session.proem(&["book", "list", "--json"]);
     let list = String::from_utf8(lists.stdout).unwrap();
-    assert!(list.contains("project/question") && !list.contains("unlocked") && !list.contains("edited"), "{list}");
+    assert!(list.contains("project/question") && list.contains("unlocked") && !list.contains("edited"), "{list}");
     insta::assert_snapshot!(session.said);
 }
 
@@ -187,7 +187,7 @@ fn what_was_there_is_neither_changed_nor_trusted() {
     for file in ["proem.toml", "AGENTS.md", ".proem/book/book.toml"] {
         assert_eq!(states.get(file).unwrap(), "untrusted", "{file}");
     }
-    assert_eq!(states.get(".proem/book/book.lock").unwrap(), "trusted");
+    assert_eq!(states.get(".proem/book/project/question/1.0.0.prompt").unwrap(), "trusted");
     insta::assert_snapshot!(session.said);
 }
 

@@ -81,7 +81,7 @@ pub struct Report {
     /// The prompts that were used.
     pub prompts: Vec<PromptUsed>,
     /// What prompts that were asked with showed of what they had learned; absent if they had learned nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Lessons>,
     /// What the investigation used; null if no model was asked.
     pub spent: Option<Spent>,

@@ -231,6 +231,9 @@ pub(crate) enum RunsCommand {
         /// Show all of every text
         #[arg(long)]
         full: bool,
+        /// Let `last` count every run, also prompts that were only assembled
+        #[arg(long)]
+        any: bool,
         #[command(flatten)]
         place: RecordsPlace,
     },
@@ -244,6 +247,9 @@ pub(crate) enum RunsCommand {
         /// The later run, or one of its calls
         #[arg(value_name = "RUN[:CALL]")]
         second: Option<String>,
+        /// Let `last` count every run, also prompts that were only assembled
+        #[arg(long)]
+        any: bool,
         #[command(flatten)]
         place: RecordsPlace,
     },
@@ -268,7 +274,7 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Say what you think of a run; of an assembly or an answer that counts as a result of its prompt
+    /// Say what you think of a run; its prompt learns from that
     #[command(after_help = "Example:\n  proem runs feedback last bad --note \"missed the deadlock\"")]
     Feedback {
         /// The run; here `last` is the newest of any kind, as `proem runs list --any` counts

@@ -41,17 +41,18 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
                 since: since.as_deref(),
                 prompt: prompt.as_deref(),
                 outcome: *outcome,
-                listed: if any { Listed::Any } else { Listed::Acted },
+                listed: listed(any),
                 limit: *limit,
             };
             records::blocking(list::run(&places, &project, &wanted, place))
         }
-        RunsCommand::Show { run, body, call, full, place } => {
-            let wanted = show::Wanted { run, body: *body, call: *call, full: *full };
+        RunsCommand::Show { run, body, call, full, any, place } => {
+            let wanted = show::Wanted { run, body: *body, call: *call, full: *full, listed: listed(*any) };
             records::blocking(show::run(&places, &project, &wanted, place))
         }
-        RunsCommand::Diff { first, second, place } => {
-            records::blocking(diff::run(&places, &project, (first, second.as_deref()), place))
+        RunsCommand::Diff { first, second, any, place } => {
+            let wanted = diff::Wanted { first, second: second.as_deref(), listed: listed(*any) };
+            records::blocking(diff::run(&places, &project, &wanted, place))
         }
         RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
@@ -62,6 +63,11 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
             records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
         }
     }
+}
+
+/// Which runs count where it is said whether any does.
+const fn listed(any: bool) -> Listed {
+    if any { Listed::Any } else { Listed::Acted }
 }
 
 /// The versions that a run's requests were made with; `None` where that is not kept, or in a form that is not known.

@@ -491,10 +491,10 @@ fn the_last_run_of_all_projects_is_meant_where_all_are() {
     assert_eq!(other(&["purge", "last", "--all", "--json"]).json()["runs"], 1);
     assert_eq!(sql(&fixture, "SELECT id FROM runs"), [first]);
     for (args, expected) in [
-        (&["show", "last"][..], "error: no run of this project is recorded\n"),
+        (&["show", "last"][..], "error: no run of this project asked a model; `proem runs list --any` lists what else is recorded\n"),
         (
             &["show", "last~1", "--all"],
-            "error: there is no `last~1`: fewer runs are recorded; `proem runs list --all` names them\n",
+            "error: there is no `last~1`: fewer runs are listed; `proem runs list` lists them\n",
         ),
     ] {
         let run = other(args);
@@ -798,11 +798,11 @@ fn an_assembly_says_that_nobody_was_asked() {
     for task in ["fix the parser", "review this diff"] {
         fixture.proem(&["assemble", task]).answer();
     }
-    let listed = fixture.proem(&["runs", "list"]).stdout().to_owned();
+    let listed = fixture.proem(&["runs", "list", "--any"]).stdout().to_owned();
     assert!(listed.contains("assembled") && !listed.contains("$0"), "{listed}");
-    let shown = fixture.proem(&["runs", "show", "last"]).stdout().to_owned();
+    let shown = fixture.proem(&["runs", "show", "last", "--any"]).stdout().to_owned();
     assert!(shown.contains("called no model") && !shown.contains("`proem runs replay"), "{shown}");
-    let compared = fixture.proem(&["runs", "diff", "last~1", "last"]).stdout().to_owned();
+    let compared = fixture.proem(&["runs", "diff", "last~1", "last", "--any"]).stdout().to_owned();
     assert!(compared.contains("nobody was asked, so no cache was read; the stable prefix changed"), "{compared}");
     assert_eq!(fixture.proem(&["runs", "replay", "last"]).code(), 1);
 }

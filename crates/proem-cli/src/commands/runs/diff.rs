@@ -36,16 +36,24 @@ struct Pair<'d> {
     texts: Option<Texts>,
 }
 
+/// What is compared.
+pub(super) struct Wanted<'w> {
+    pub(super) first: &'w str,
+    pub(super) second: Option<&'w str>,
+    /// Which runs `last` counts.
+    pub(super) listed: Listed,
+}
+
 pub(super) async fn run(
     places: &Places,
     project: &Project,
-    (first, second): (&str, Option<&str>),
+    wanted: &Wanted<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
-    let (first, second) = (Named::parse(first)?, second.map(Named::parse).transpose()?);
+    let (first, second) = (Named::parse(wanted.first)?, wanted.second.map(Named::parse).transpose()?);
     let store = records::look(places, project).await?;
     let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
-        Ok(store.run(&super::found(&store, project, (named.run, place), Listed::Acted).await?).await?)
+        Ok(store.run(&super::found(&store, project, (named.run, place), wanted.listed).await?).await?)
     };
     let former = detail(&first).await?;
     let latter = match &second {

@@ -25,6 +25,8 @@ pub(super) struct Wanted<'w> {
     pub(super) body: bool,
     pub(super) call: u32,
     pub(super) full: bool,
+    /// Which runs `last` counts.
+    pub(super) listed: Listed,
 }
 
 /// A run with its texts.
@@ -77,7 +79,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let store = records::look(places, project).await?;
-    let id = found(&store, project, (wanted.run, place), Listed::Acted).await?;
+    let id = found(&store, project, (wanted.run, place), wanted.listed).await?;
     let run = store.run(&id).await?;
     if wanted.body {
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;

@@ -120,7 +120,7 @@ impl<'s> Cleaner<'s> {
     /// Inputs as they are kept: their objects as written, so that a replay renders the same bytes.
     pub(super) fn inputs(&self, inputs: &Ordered) -> Content {
         let text = inputs.compact();
-        if self.finder.find(text.as_bytes()).is_some() {
+        if self.finder.find(text.as_bytes()).is_some() || !credential::find(&text).is_empty() {
             return self.json_content(&inputs.to_json());
         }
         self.kept(Content::new(text))

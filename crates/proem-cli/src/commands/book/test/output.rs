@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Tested, Untested};
 use crate::commands::book::counted;
 use crate::failure::Failure;
-use crate::ui::{self, BOLD, DIM, GREEN, RED, styled};
+use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, styled};
 
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
 pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> 
     for case in tested {
         if case.prompt != prompt {
             prompt = &case.prompt;
-            out.push_str(&format!("{}\n", styled(BOLD, show::terminal_str(prompt).as_str())));
+            out.push_str(&format!("{LEAD}{}\n", styled(BOLD, show::terminal_str(prompt).as_str())));
         }
         let mark = if case.passed { styled(GREEN, "ok    ") } else { styled(RED, "failed") };
         let what = match (case.asked, case.tokens) {
@@ -38,8 +38,9 @@ pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> 
         }
     }
     for Untested { prompt, problem, .. } in untested {
-        out.push_str(&format!("{}\n  {}\n", styled(BOLD, show::terminal_str(prompt).as_str()), styled(RED, "not run")));
-        problem.lines().for_each(|line| out.push_str(&format!("    {}\n", show::terminal_str(line))));
+        let (prompt, not_run) = (show::terminal_str(prompt), styled(RED, "not run"));
+        out.push_str(&format!("{LEAD}{}\n  {not_run}\n", styled(BOLD, prompt.as_str())));
+        problem.lines().for_each(|line| out.push_str(&format!("    {GOES_ON}{}\n", show::terminal_str(line))));
     }
     let not_run = match untested.len() {
         0 => String::new(),
