@@ -13,7 +13,7 @@ pub(crate) struct Places {
     pub(crate) config: PathBuf,
     /// The installation's key and what was trusted.
     pub(crate) state: PathBuf,
-    /// What can be made anew.
+    /// What can be rebuilt.
     pub(crate) cache: PathBuf,
     /// The user's home.
     pub(crate) home: PathBuf,

@@ -20,7 +20,7 @@ pub(crate) fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Fail
     let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
     found.ok_or_else(|| {
         let shown = show::terminal_str(text);
-        Failure::usage(format!("`{shown}` is no time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
+        Failure::usage(format!("`{shown}` is not a time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
     })
 }
 
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(since(text, now, &berlin).ok().map(|time| time.0), expected, "{text}");
         }
         let failure = since("\u{1b}[2J", now, &berlin).unwrap_err().to_string();
-        assert_eq!(failure, r"`\u{1b}[2J` is no time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z");
+        assert_eq!(failure, r"`\u{1b}[2J` is not a time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z");
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl Providers {
         let mut roles = BTreeMap::new();
         for (role, model) in file.roles {
             if problems.is_empty() && !models.contains_key(model.get_ref()) {
-                let message = format!("role `{role}` is `{}`, which is no model", model.get_ref());
+                let message = format!("role `{role}` is `{}`, which is not a model", model.get_ref());
                 problems.push(problem(message, model.span()));
             }
             roles.insert(role, model.into_inner());
@@ -550,7 +550,7 @@ sources = []
     #[test]
     fn problems_name_key_and_line() {
         for (old, new, expected) in [
-            ("small = \"m\"", "small = \"n\"", "role `small` is `n`, which is no model\n --> providers.toml:3:9"),
+            ("small = \"m\"", "small = \"n\"", "role `small` is `n`, which is not a model\n --> providers.toml:3:9"),
             (
                 "tokeniser = \"t\"",
                 "tokeniser = \"u\"",

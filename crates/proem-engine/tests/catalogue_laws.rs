@@ -287,7 +287,7 @@ fn a_manifest_of_another_form_is_made_anew() {
         ("damaged", vectors(json!({ "m": { &hash: "0000803f01", Hash::of(b"x").to_string(): "0000803f0101" } }))),
     ] {
         let error = Manifest::read(&json.to_string()).unwrap_err().to_string();
-        assert!(error.contains(why) && error.ends_with("it is made anew"), "{json}: {error}");
+        assert!(error.contains(why) && error.ends_with("it is rebuilt"), "{json}: {error}");
     }
     assert!(Manifest::read("{").unwrap_err().to_string().contains("not valid JSON"));
 }

@@ -152,7 +152,7 @@ impl Calibration {
     ///
     /// A sentence that says what is wrong with the file.
     pub fn read(text: &str) -> Result<Self, String> {
-        let file: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let file: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
         let model = file.get("model").and_then(Value::as_str).ok_or("`model` is missing")?;
         #[expect(clippy::cast_possible_truncation, reason = "checked to be finite")]
         let flag = file.get("flag").and_then(Value::as_f64).map(|flag| flag as f32).filter(|flag| flag.is_finite());

@@ -66,7 +66,7 @@ enum Ending {
 }
 
 impl Lexicon {
-    /// Reads a lexicon: lines of concept, language and words, parted by tabs.
+    /// Reads a lexicon: lines of concept, language and words, separated by tabs.
     ///
     /// Words are parted by `|`; `*` at the end of one stands for any ending. Empty lines and lines
     /// that begin with `#` are skipped. A word counts where it stands alone; in scripts that are
@@ -102,7 +102,7 @@ impl Lexicon {
     fn add(&mut self, word: &str, concept: u16) -> Result<(), String> {
         let (stem, is_stem) = word.strip_suffix('*').map_or((word, false), |stem| (stem, true));
         let (Some(first), Some(last)) = (stem.chars().next(), stem.chars().next_back()) else {
-            return Err(format!("`{word}` is no word; remove the empty place between two `|`"));
+            return Err(format!("`{word}` is not a word; remove the empty place between two `|`"));
         };
         if first.is_whitespace() || last.is_whitespace() {
             return Err(format!("`{word}` begins or ends with space; remove the space"));
@@ -191,7 +191,9 @@ impl Row {
             (Some(concept), Some(language), Some(words), None) if !concept.is_empty() && !language.is_empty() => {
                 Ok(Self { concept, words, number })
             }
-            _ => Err(RuleError::new(FILE, number, "expected concept, language and words, parted by tabs".to_string())),
+            _ => {
+                Err(RuleError::new(FILE, number, "expected concept, language and words, separated by tabs".to_string()))
+            }
         }
     }
 }
@@ -285,8 +287,8 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         for (text, expected) in [
-            ("ignore en x", "concepts.tsv:1: expected concept, language and words, parted by tabs"),
-            ("\nignore\ten\tx||y", "concepts.tsv:2: `` is no word; remove the empty place between two `|`"),
+            ("ignore en x", "concepts.tsv:1: expected concept, language and words, separated by tabs"),
+            ("\nignore\ten\tx||y", "concepts.tsv:2: `` is not a word; remove the empty place between two `|`"),
             ("ignore\ten\tx | y", "concepts.tsv:1: `x ` begins or ends with space; remove the space"),
         ] {
             assert_eq!(Lexicon::parse(text, "own", &[]).unwrap_err().to_string(), expected);

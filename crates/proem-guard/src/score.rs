@@ -180,11 +180,11 @@ impl Stage {
     ///
     /// [`StageError`] if a feature is missing or unknown, or something isn't a finite number.
     pub fn read(text: &str) -> Result<Self, StageError> {
-        let file: Value = serde_json::from_str(text).map_err(|_| StageError::new("the file", "is no JSON"))?;
+        let file: Value = serde_json::from_str(text).map_err(|_| StageError::new("the file", "is not JSON"))?;
         let number = |value: Option<&Value>, name: &str| {
             #[expect(clippy::cast_possible_truncation, reason = "weights are single precision; infinity is refused")]
             let found = value.and_then(Value::as_f64).map(|number| number as f32);
-            found.filter(|number| number.is_finite()).ok_or_else(|| StageError::new(name, "is no finite number"))
+            found.filter(|number| number.is_finite()).ok_or_else(|| StageError::new(name, "is not a finite number"))
         };
         let features = file.get("weights").and_then(Value::as_object);
         let features = features.ok_or_else(|| StageError::new("weights", "is missing"))?;

@@ -11,7 +11,7 @@ use crate::{
     extracted::{Binding, Extracted, Import, ImportKind, Module, Use},
 };
 
-/// The form's version; another one is refused, so that the facts are read anew.
+/// The form's version; another one is refused, so that the facts are read again.
 const VERSION: u8 = 1;
 
 const ERRORS: u8 = 1;

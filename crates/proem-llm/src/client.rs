@@ -215,9 +215,9 @@ impl Asked {
         } else if let Some(broken) = cause::<rustls::Error>(error) {
             // Behind the handshake something may have been sent.
             let kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Cut };
-            (kind, format!("{}; check `{base_url}` and who stands in between", tls(host, broken)))
+            (kind, format!("{}; check `{base_url}` and what stands in between", tls(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-            (FailureKind::Unreachable, format!("nobody listens at `{host}`; start the server or check `{base_url}`"))
+            (FailureKind::Unreachable, format!("nothing listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {
             let message = format!("`{host}` can't be reached; check the network, its proxy and `{base_url}`");
             (FailureKind::Unreachable, message)
@@ -236,7 +236,7 @@ fn tls(host: &str, error: &rustls::Error) -> String {
     use CertificateError as E;
     match error {
         rustls::Error::InvalidCertificate(E::UnknownIssuer) => {
-            format!("nobody whom this system trusts has signed the certificate of `{host}`")
+            format!("the certificate of `{host}` is not signed by anybody whom this system trusts")
         }
         rustls::Error::InvalidCertificate(E::Expired | E::ExpiredContext { .. }) => {
             format!("the certificate of `{host}` has expired")
@@ -249,7 +249,7 @@ fn tls(host: &str, error: &rustls::Error) -> String {
         }
         rustls::Error::InvalidCertificate(_) => format!("the certificate of `{host}` is not valid"),
         rustls::Error::InvalidMessage(_) => format!("`{host}` doesn't speak TLS"),
-        _ => format!("no encrypted connection to `{host}` came about"),
+        _ => format!("no encrypted connection to `{host}` could be made"),
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
         let certificate = rustls::Error::InvalidCertificate;
         check(
             certificate(CertificateError::UnknownIssuer),
-            "nobody whom this system trusts has signed the certificate of `host`",
+            "the certificate of `host` is not signed by anybody whom this system trusts",
         );
         check(certificate(CertificateError::Expired), "the certificate of `host` has expired");
         check(certificate(CertificateError::NotValidYet), "the certificate of `host` is not valid yet");

@@ -91,7 +91,7 @@ fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, Failure> {
     )]
     let number = |number: &Option<f64>| number.map(|number| number as f32).filter(|number| number.is_finite());
     let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
-    numbers.ok_or_else(|| malformed(format!("vector {index} holds what is no finite number; check the server")))
+    numbers.ok_or_else(|| malformed(format!("vector {index} holds what is not a finite number; check the server")))
 }
 
 /// Python's servers write `NaN`, which no JSON has.
@@ -103,7 +103,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Failure {
     if bytes.trim_ascii_start().starts_with(b"<") {
         malformed("the answer is a web page and no JSON; check `base_url`")
     } else if near.windows(3).any(|word| matches!(word, b"NaN" | b"Inf")) {
-        malformed("a vector holds what is no finite number; check the server")
+        malformed("a vector holds what is not a finite number; check the server")
     } else if error.is_eof() {
         Failure::new(FailureKind::Cut, "the answer ended in the middle; ask again")
     } else {
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn anything_else_says_what_is_wrong() {
-        let no_number = "malformed: a vector holds what is no finite number; check the server";
-        let vector_0 = "malformed: vector 0 holds what is no finite number; check the server";
+        let no_number = "malformed: a vector holds what is not a finite number; check the server";
+        let vector_0 = "malformed: vector 0 holds what is not a finite number; check the server";
         for (answer, count, expected) in [
             (
                 r#"{"data": [{"index": 0, "embedding": [1]}]}"#,

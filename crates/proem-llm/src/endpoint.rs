@@ -125,7 +125,7 @@ impl Endpoint {
     /// The address of a path, if a request may be sent there.
     pub(crate) fn address(&self, path: &str) -> Result<(Url, Place), Failure> {
         let Ok(url) = Url::parse(&self.url(path)) else {
-            return Err(self.misplaced("is no address; write it as `https://HOST/PATH`"));
+            return Err(self.misplaced("is not an address; write it as `https://HOST/PATH`"));
         };
         if !matches!(url.scheme(), "http" | "https") {
             let problem = format!("starts with `{}:`; write `https:`, or `http:` for this machine", url.scheme());
@@ -223,7 +223,7 @@ mod tests {
             check(base_url, loaded("sk-1"), "fine");
         }
         check("http://gpu.lan:8000/v1", Key::None, "fine");
-        let no_address = "`providers.x.base_url` is no address; write it as `https://HOST/PATH`";
+        let no_address = "`providers.x.base_url` is not an address; write it as `https://HOST/PATH`";
         for base_url in ["", "api.openai.com/v1", "https://", "https://user:hunter2@host:port/v1"] {
             check(base_url, Key::None, no_address);
         }

@@ -184,7 +184,7 @@ fn what_could_not_be_read_is_not_written() {
     let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
     let problem = said(record(&folder, &Tape { request: request(deep), ..tape() }), &folder);
     let expected =
-        "`0001-00-00.json` was not written, because it could not be read: it is no cassette: recursion limit";
+        "`0001-00-00.json` was not written, because it could not be read: it is not a cassette: recursion limit";
     assert!(problem.starts_with(expected), "{problem}");
     let problem = said(record(&folder, &Tape { url: "nowhere".to_owned(), ..tape() }), &folder);
     assert_eq!(problem, "`0001-00-00.json` was not written: its address is not a URL with a host");
@@ -276,17 +276,17 @@ fn files_that_are_no_cassettes() {
     for (text, expected) in [
         (cut.to_owned(), "it was cut off: EOF while parsing"),
         (String::new(), "it was cut off: EOF while parsing a value at line 1 column 0"),
-        ("hello".to_owned(), "it is no cassette: expected value at line 1 column 1"),
-        ("{}".to_owned(), "it is no cassette: it has no `format`"),
+        ("hello".to_owned(), "it is not a cassette: expected value at line 1 column 1"),
+        ("{}".to_owned(), "it is not a cassette: it has no `format`"),
         (good.replace("\"format\": 1", "\"format\": 2"), "its format is `2`, and only `1` is known; record again"),
         (
             good.replace("\"status\": 200", "\"status\": \"x\""),
-            "it is no cassette: invalid type: string \"x\", expected u16 at line 43 column 17",
+            "it is not a cassette: invalid type: string \"x\", expected u16 at line 43 column 17",
         ),
-        (good.replace("\"url\"", "\"cookie\""), "it is no cassette: unknown field `cookie`"),
+        (good.replace("\"url\"", "\"cookie\""), "it is not a cassette: unknown field `cookie`"),
         (good.replace("7 1x3", "7 1x4"), "its chunks are longer than its body of 10 bytes"),
         (good.replace("7 1x3", "7 1"), "2 of the 10 bytes of its body are in no chunk"),
-        (good.replace("7 1x3", "seven"), "`seven` is no length of a chunk"),
+        (good.replace("7 1x3", "seven"), "`seven` is not a length of a chunk"),
         (good.replace("7 1x3", "0x99999999999"), "it has more than 67108864 chunks"),
         (good.replace("\"text\": \"data", "\"base64\": \"data"), "its body is not base64: "),
     ] {

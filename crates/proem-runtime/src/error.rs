@@ -215,7 +215,7 @@ pub enum Error {
     },
     /// An index of which nothing can be committed.
     #[error(
-        "{}, so nothing of the index can be committed; resolve and stage what is, or use `--worktree`",
+        "{}, so what is staged can't be committed; resolve and stage what is, or use `--worktree`",
         in_conflict(*.paths)
     )]
     InConflict {

@@ -78,7 +78,7 @@ pub struct Read {
 }
 
 /// Reads a history. `cache` is the folder that histories are kept in, which must not be the repository's;
-/// without it all is read anew, and so it is along first parents. `progress` hears how many commits were read
+/// without it all is read again, and so it is along first parents. `progress` hears how many commits were read
 /// from git so far.
 ///
 /// # Errors
@@ -177,7 +177,7 @@ pub(crate) fn file_at(
     let (Some(mode), Some(_), Some(id)) = (words.next(), words.next(), words.next()) else { return Ok(Vec::new()) };
     let id = ObjectId::parse(id).ok_or(Error::GitAnswer { command: "ls-tree" })?;
     if !mode.starts_with(b"100") {
-        notes.push(format!("`{name}` is no regular file and was not read"));
+        notes.push(format!("`{name}` is not a regular file and was not read"));
         return Ok(Vec::new());
     }
     match session.ask_about(&["cat-file", "blob"], &[&id.to_string()], &[0]) {

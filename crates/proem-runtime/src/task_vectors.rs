@@ -50,10 +50,10 @@ struct Kept {
 
 impl TaskVectors {
     /// Reads the file at `path`; without one there is nothing to begin with. What can't be read is
-    /// made anew, and a note says why.
+    /// rebuilt, and a note says why.
     #[must_use]
     pub fn open(path: PathBuf) -> (Self, Option<String>) {
-        let anew = |why: &str| Some(format!("the stored vectors of tasks {why}; they are made anew"));
+        let anew = |why: &str| Some(format!("the stored vectors of tasks {why}; they are rebuilt"));
         let (tasks, note) = match files::read_regular(&path, MAX_FILE_BYTES) {
             Ok(None) => (BTreeMap::new(), None),
             Ok(Some(Content::Cut(_))) => (BTreeMap::new(), anew("are too many")),

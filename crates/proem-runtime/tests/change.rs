@@ -315,7 +315,7 @@ fn a_conflict_is_said() {
     let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
     assert_eq!(
         staged,
-        "1 path is in conflict, so nothing of the index can be committed; resolve and stage what is, or use \
+        "1 path is in conflict, so what is staged can't be committed; resolve and stage what is, or use \
          `--worktree`"
     );
 }

@@ -342,7 +342,7 @@ fn mailmap_and_ignored_commits_are_those_of_the_base() {
     fixture::link("a", scene.fixture.repo.join(".mailmap"));
     scene.fixture.commit("a link");
     let read = scene.try_read(&scene.wanted("HEAD")).unwrap();
-    assert_eq!(read.notes, ["`.mailmap` is no regular file and was not read"]);
+    assert_eq!(read.notes, ["`.mailmap` is not a regular file and was not read"]);
 }
 
 #[test]

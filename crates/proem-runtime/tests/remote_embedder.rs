@@ -99,8 +99,8 @@ fn a_long_text_is_cut_between_two_characters() {
 #[test]
 fn useless_answers() {
     let invalid = ErrorKind::InvalidVector;
-    let finite = "vector 1 holds what is no finite number; check the server";
-    check(vectors(Fault::NotANumber), invalid, "a vector holds what is no finite number; check the server");
+    let finite = "vector 1 holds what is not a finite number; check the server";
+    check(vectors(Fault::NotANumber), invalid, "a vector holds what is not a finite number; check the server");
     let null = br#"{"data":[{"embedding":[1,2,3,4,5,6,7,8]},{"embedding":[null,2,3,4,5,6,7,8]}]}"#.to_vec();
     check(Reply::raw(200, null), invalid, finite);
     let dimension = "vector 1 has 9 numbers where 8 are expected; check the model and `dimensions`";
@@ -174,7 +174,7 @@ fn nobody_listens() {
     drop(server);
     let error = embed(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
     let expected = format!(
-        "embedding with `small` at provider `local`: nobody listens at `{address}`; start the server or check \
+        "embedding with `small` at provider `local`: nothing listens at `{address}`; start the server or check \
          `providers.local.base_url`; gave up after 1 attempt"
     );
     assert_eq!((error.to_string(), error.kind()), (expected, ErrorKind::Embedding));
@@ -254,7 +254,7 @@ fn what_can_never_work_is_no_embedder() {
     };
     let expected = "its protocol has no embeddings; choose a provider of protocol `openai`";
     fails(Endpoint { provider: Provider::Anthropic, ..endpoint("https://host/v1") }, expected);
-    fails(endpoint("host"), "`providers.local.base_url` is no address; write it as `https://HOST/PATH`");
+    fails(endpoint("host"), "`providers.local.base_url` is not an address; write it as `https://HOST/PATH`");
 }
 
 #[test]

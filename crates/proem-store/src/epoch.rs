@@ -76,7 +76,7 @@ pub(crate) fn opening(database: &Path) -> io::Result<File> {
 }
 
 /// The lock of an epoch, if nobody lives in it; `None` if somebody does. An epoch without a file is
-/// nobody's: its lock is made anew.
+/// nobody's: its lock is rebuilt.
 pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
     let path = folder(database).join(id);
     let file = open(&path, How::Write)?;

@@ -18,7 +18,7 @@ use super::found::{Found, kind, quoted};
 /// [`ErrorKind::InvalidInput`] with everything that can't be read, each on an indented line.
 pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Reading<Vec<Recorded>>, Error> {
     let json: Json = serde_json::from_str(text)
-        .map_err(|e| invalid(format!("the history is no JSON: {e}; it is a list of failures")))?;
+        .map_err(|e| invalid(format!("the history is not JSON: {e}; it is a list of failures")))?;
     let list = match &json {
         Json::Array(list) => list,
         Json::Object(fields) => match fields.get("failure_history") {
@@ -104,7 +104,7 @@ fn read_time(
         Some((Json::String(text), None)) => {
             format!("{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected", quoted(text))
         }
-        Some((other, None)) => format!("{place}: `timestamp` is {} that is no time", kind(other)),
+        Some((other, None)) => format!("{place}: `timestamp` is {} that is not a time", kind(other)),
         None => format!("{place}: there is no `timestamp`"),
     };
     found.problems.push(problem);

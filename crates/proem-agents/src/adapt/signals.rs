@@ -25,7 +25,7 @@ const KEYS: [&str; 7] = [
 pub fn signals(text: &str, derived: Signals) -> Result<Reading<Signals>, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let json: Json = serde_json::from_str(text)
-        .map_err(|e| invalid(format!("the signals are no JSON: {e}; they are one object")))?;
+        .map_err(|e| invalid(format!("the signals are not JSON: {e}; they are one object")))?;
     let Json::Object(fields) = &json else {
         return Err(invalid(format!("the signals are {}, and an object is expected", kind(&json))));
     };

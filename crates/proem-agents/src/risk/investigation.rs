@@ -130,7 +130,7 @@ impl<'t> Investigation<'t> {
     /// [`ErrorKind::InvalidInput`] if `state` is none.
     pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
         let wrong = |e: &dyn core::fmt::Display| {
-            Error::new(ErrorKind::InvalidInput, format!("this is no state of an investigation: {e}"))
+            Error::new(ErrorKind::InvalidInput, format!("this is not a state of an investigation: {e}"))
         };
         let read = |key: &str| state.get(key).ok_or_else(|| wrong(&format!("`{key}` is missing")));
         let inner = State::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;

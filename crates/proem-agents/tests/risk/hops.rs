@@ -141,8 +141,11 @@ fn an_answer_that_can_not_be_used_is_asked_for_once_more() {
     check(&decides("EXPAND_GRAPH", None, Some("src/auth.py")), "`EXPAND_GRAPH` is not offered");
     check(&decides("CALCULATE_METRIC", None, Some("src/auth.py")), "needs a `target.metric_name`");
     check(&decides("CALCULATE_METRIC", Some("ownership_churn"), None), "needs a `target.file_path`");
-    check(&decides("CALCULATE_METRIC", Some("ownership_churn"), Some("../../etc/passwd")), "is no file of this change");
-    check(&decides("CALCULATE_METRIC", Some("ownership_churn"), Some("file 2")), "is no file of this change");
+    check(
+        &decides("CALCULATE_METRIC", Some("ownership_churn"), Some("../../etc/passwd")),
+        "is not a file of this change",
+    );
+    check(&decides("CALCULATE_METRIC", Some("ownership_churn"), Some("file 2")), "is not a file of this change");
 }
 
 #[test]

@@ -29,11 +29,11 @@ fn what_is_no_case_is_refused() {
     };
     check(DECISION, json!({}), "`given` can't be read: missing field `files`");
     check(DECISION, json!({ "files": [], "files_": 1 }), "unknown field `files_`");
-    check("risk/feedback", json!({ "files": [] }), "`risk/feedback` is no prompt of an investigation");
+    check("risk/feedback", json!({ "files": [] }), "`risk/feedback` is not a prompt of an investigation");
     let hop = json!({ "metric": "ownership_churn", "path": "b", "value": 1, "signal": "LOW", "reasoning": "" });
     check(
         DECISION,
         json!({ "files": [{ "path": "a" }], "hops": [hop] }),
-        "hop 1 names `b`, which is no file of the case",
+        "hop 1 names `b`, which is not a file of the case",
     );
 }

@@ -133,7 +133,7 @@ pub(crate) struct Cost {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CostCommand {
-    /// Put right what is booked for an attempt; asks at the terminal
+    /// Correct what is booked for an attempt; asks at the terminal
     #[command(after_help = "Example:\n  proem cost correct 4711 0.0123 --why \"the invoice says so\"")]
     Correct {
         /// The attempt, as `runs show` names it
@@ -365,7 +365,7 @@ pub(crate) fn dollars(text: &str) -> Result<NanoDollars, String> {
             Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
                 format!("`{shown}` is below zero; write dollars from 0 on, such as 0.25")
             }
-            _ => format!("`{shown}` is no amount; write dollars as a number alone, such as 0.25"),
+            _ => format!("`{shown}` is not an amount; write dollars as a number alone, such as 0.25"),
         });
     }
     let part = part.trim_end_matches('0');
@@ -411,7 +411,8 @@ mod tests {
 
     #[test]
     fn an_amount_that_is_none_is_told_why() {
-        let no_amount = |text: &str| format!("`{text}` is no amount; write dollars as a number alone, such as 0.25");
+        let no_amount =
+            |text: &str| format!("`{text}` is not an amount; write dollars as a number alone, such as 0.25");
         for text in ["", ".", "-", "--1", "1e3", "NaN", "inf", "$5", "5 USD", "5€", "1,000", "1_000", "+1", "1.2.3"] {
             assert_eq!(dollars(text), Err(no_amount(text)), "{text}");
         }

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     let now = match &args.now {
         None => when::now(),
         Some(text) => values::moment(text)
-            .ok_or_else(|| Failure::usage(format!("`{text}` is no time; write one such as 2026-11-22T10:00:00Z")))?,
+            .ok_or_else(|| Failure::usage(format!("`{text}` is not a time; write one such as 2026-11-22T10:00:00Z")))?,
     };
     let files = [&args.history, &args.signals, &args.registry];
     if files.iter().filter(|file| file.as_deref() == Some(Path::new("-"))).count() > 1 {
@@ -128,7 +128,7 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 fn capped(from: impl Read) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {
-        return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is no UTF-8 text"));
+        return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is not UTF-8"));
     }
     Ok(None)
 }

@@ -43,9 +43,9 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let failures = format!("{} {}", ui::counted(count, "failure"), if count == 1 { "counts" } else { "count" });
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
-                (0, ClearingWay::Undo) => format!("there is no clearing{} to undo", of(agent.as_deref())),
+                (0, ClearingWay::Undo) => format!("nothing was cleared{} that could be undone", of(agent.as_deref())),
                 (_, ClearingWay::Clear) => {
-                    format!("{failures} no more; `proem failures clear --undo` takes that back")
+                    format!("{failures} cleared; `proem failures clear --undo` undoes that")
                 }
                 (_, ClearingWay::Undo) => format!("{failures} again"),
             });

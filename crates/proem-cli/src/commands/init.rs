@@ -207,7 +207,7 @@ fn told(root: &Path, outcome: &Outcome, values: &Values) -> String {
         ));
     }
     for file in &outcome.kept {
-        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "was there, left alone")));
+        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "exists already, left as it is")));
     }
     let missing = if outcome.kept.iter().any(|file| file.path == CONFIG) { unset(root, values) } else { Values::new() };
     if !missing.is_empty() {

@@ -232,7 +232,7 @@ fn entries_file(project: &Project) -> PathBuf {
     PathBuf::from("entries").join(format!("{}.json", Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }
 
-/// What was stored; nothing if it can't be read, since it can be made anew.
+/// What was stored; nothing if it can't be read, since it can be rebuilt.
 fn read_entries(cache: &Path, path: &Path) -> Manifest {
     match files::read_beneath(cache, path, MAX_MANIFEST_BYTES) {
         Ok(Some(Content::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),

@@ -57,7 +57,7 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
 }
 
 fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String {
-    let mut out = format!("{} since {since}; n says how many values a figure is of\n", styled(BOLD, whose));
+    let mut out = format!("{} since {since}; n is the number of values behind a figure\n", styled(BOLD, whose));
     out.push_str(&group(&found.all));
     out.push_str(&days(&found.days, since, today));
     for (name, groups) in [("by prompt", &found.prompts), ("by tool", &found.tools), ("by role", &found.roles)] {
@@ -188,7 +188,7 @@ fn latency(prompts: &[Group]) -> String {
     let cells = |millis: u64| {
         bar(usize::try_from(millis).unwrap_or(usize::MAX), usize::try_from(most).unwrap_or(usize::MAX), widest)
     };
-    let mut out = format!("\n{}, half of the answers and 95 of 100 within\n", styled(BOLD, "latency"));
+    let mut out = format!("\n{}, median and 95th percentile\n", styled(BOLD, "latency"));
     for (name, p50, p95) in known {
         out.push_str(&format!("{} {p50:>7} ms {}\n", ui::cell(name, 34), styled(CYAN, &cells(p50))));
         out.push_str(&format!("{:34} {p95:>7} ms {}\n", "", styled(DIM, &cells(p95))));

@@ -44,7 +44,7 @@ fn whole(text: &str) -> Result<u64, String> {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
             Err(format!("`{text}` is below zero; write tokens from 0 on, such as 100000"))
         }
-        _ => Err(format!("`{text}` is no number of tokens; write whole ones, such as 100000")),
+        _ => Err(format!("`{text}` is not a number of tokens; write whole ones, such as 100000")),
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn dollars_that_are_none_are_told_why() {
         let most = "dollars are more than can be counted; the most is $18446744073.709551615";
-        let none = "is no amount; write dollars as a number alone, such as 0.25";
+        let none = "is not an amount; write dollars as a number alone, such as 0.25";
         let below = "is below zero; write dollars from 0 on, such as 0.25";
         let other = "expected dollars as a number, such as 0.25";
         for (day, why) in [
@@ -155,9 +155,9 @@ mod tests {
     fn tokens_that_are_none_are_told_why() {
         for (tokens, why) in [
             ("-1", "`-1` is below zero; write tokens from 0 on, such as 100000"),
-            ("1.5", "`1.5` is no number of tokens; write whole ones, such as 100000"),
-            ("nan", "`NaN` is no number of tokens; write whole ones, such as 100000"),
-            ("\"many\"", "`many` is no number of tokens; write whole ones, such as 100000"),
+            ("1.5", "`1.5` is not a number of tokens; write whole ones, such as 100000"),
+            ("nan", "`NaN` is not a number of tokens; write whole ones, such as 100000"),
+            ("\"many\"", "`many` is not a number of tokens; write whole ones, such as 100000"),
             (
                 "99999999999999999999",
                 "`99999999999999999999` tokens are more than can be counted; the most is 18446744073709551615",

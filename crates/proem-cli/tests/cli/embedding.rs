@@ -167,7 +167,7 @@ fn nobody_listens() {
     // A port that is taken and on which nobody answers would be another failure; this one is free.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let fixture = configured(&format!("http://{address}/v1"), "", "");
-    let expected = "nobody listens at `HOST`; start the server or check `providers.vectors.base_url`; gave up after 1 \
+    let expected = "nothing listens at `HOST`; start the server or check `providers.vectors.base_url`; gave up after 1 \
                     attempt";
     check_at(&address, &fixture, expected);
 }
@@ -183,7 +183,7 @@ fn a_slow_server() {
 
 #[test]
 fn useless_vectors() {
-    check(vectors(Fault::NotANumber), "", "a vector holds what is no finite number; check the server");
+    check(vectors(Fault::NotANumber), "", "a vector holds what is not a finite number; check the server");
     let given = Vectors { dimensions: 8, given: Some(vec![vec![0.5; 8]; 20]), fault: Fault::None };
     let expected = "vector 0 has 8 numbers where 16 are expected; check the model and `dimensions`";
     check(Reply::embeddings(given), "dimensions = 16", expected);

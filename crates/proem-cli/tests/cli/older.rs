@@ -133,7 +133,7 @@ fn ids(fixture: &Fixture, condition: &str) -> Vec<String> {
 #[test]
 fn older_records_are_shown() {
     let (fixture, _server) = with_records(vec![low()]);
-    snapshot!("older_list", fixture.proem(&["runs", "list"]).transcript());
+    snapshot!("older_list", fixture.proem(&["runs", "list", "--any"]).transcript());
     for id in ids(&fixture, "TRUE") {
         let shown = fixture.proem(&["runs", "show", &id, "--json"]).json();
         assert_eq!(shown["versions"], json!({ "profile": 1, "containment": 1, "rendering": 1 }), "{id}");
@@ -159,7 +159,7 @@ fn older_records_are_replayed_to_the_byte_or_to_the_version_that_made_them() {
     assert_eq!(server.requests().len(), 0, "a replay sends nothing");
 }
 
-/// That a run of the first versions is made anew to the byte, or that another version is named: bytes may differ
+/// That a run of the first versions is rebuilt to the byte, or that another version is named: bytes may differ
 /// only where one of those makes them.
 #[track_caller]
 fn is_replayed(fixture: &Fixture, id: &str) {

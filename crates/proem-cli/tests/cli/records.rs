@@ -491,7 +491,10 @@ fn the_last_run_of_all_projects_is_meant_where_all_are() {
     assert_eq!(other(&["purge", "last", "--all", "--json"]).json()["runs"], 1);
     assert_eq!(sql(&fixture, "SELECT id FROM runs"), [first]);
     for (args, expected) in [
-        (&["show", "last"][..], "error: no run of this project asked a model; `proem runs list --any` lists what else is recorded\n"),
+        (
+            &["show", "last"][..],
+            "error: no run of this project asked a model; `proem runs list --any` lists what else is recorded\n",
+        ),
         (
             &["show", "last~1", "--all"],
             "error: there is no `last~1`: fewer runs are listed; `proem runs list` lists them\n",

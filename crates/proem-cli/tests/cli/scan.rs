@@ -341,8 +341,8 @@ fn rows_are_scored_in_order_and_none_is_lost() {
     assert_eq!(
         errors,
         [
-            format!("line 5: no `text`, or one that is no string; {form}"),
-            format!("line 6: no `text`, or one that is no string; {form}"),
+            format!("line 5: no `text`, or one that is not a string; {form}"),
+            format!("line 6: no `text`, or one that is not a string; {form}"),
             format!("line 7: not valid JSON at column 2; {form}"),
             "line 9: longer than `--max-bytes`; shorten it, or raise that".to_owned(),
         ]

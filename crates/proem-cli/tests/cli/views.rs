@@ -516,7 +516,7 @@ fn a_person_is_shown_what_would_happen_and_asked() {
         if answer == "y\n" && args.starts_with("cost") {
             let run = crate::records::sql(&fixture, "SELECT run FROM attempts WHERE id = 1").remove(0);
             let shown = fixture.proem(&["runs", "show", &run]).stdout().to_owned();
-            assert!(shown.contains("put right by hand: $0.25") && shown.contains("because: invoice"), "{shown}");
+            assert!(shown.contains("corrected by hand: $0.25") && shown.contains("because: invoice"), "{shown}");
         }
     }
     let total = fixture.proem(&["cost", "--json"]).json();

@@ -2,7 +2,7 @@
 
 /// The text as plain JSON: comments and trailing commas are spaces, so every place stays the same.
 ///
-/// A text that is no JSON stays none; the parser then says where.
+/// A text that is not JSON stays none; the parser then says where.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Where the last comma stands in `out`, as long as nothing but space and comments follow it.

@@ -163,10 +163,10 @@ impl Manifest {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidFile`] if another version wrote it or it is not of this form; it is to be
-    /// made anew then.
+    /// rebuilt then.
     pub fn read(text: &str) -> Result<Self, Error> {
         let wrong =
-            |why: &str| Error::new(ErrorKind::InvalidFile, format!("the stored catalogue {why}; it is made anew"));
+            |why: &str| Error::new(ErrorKind::InvalidFile, format!("the stored catalogue {why}; it is rebuilt"));
         if text.len() > MAX_MANIFEST_BYTES {
             return Err(wrong("is too large"));
         }

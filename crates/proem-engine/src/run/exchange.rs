@@ -23,7 +23,7 @@ use crate::decode::RepairKind;
 use crate::error::{Error, ErrorKind};
 use crate::tokens::TokenCounter;
 
-/// What an exchange is held to; made anew from the same prompt when a run is resumed.
+/// What an exchange is held to; rebuilt from the same prompt when a run is resumed.
 #[derive(Clone, Copy)]
 pub struct Terms<'t> {
     /// What the answer must be.
@@ -245,7 +245,7 @@ impl<'t> Exchange<'t> {
     /// [`ErrorKind::InvalidInput`] if `state` is none.
     pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
         let state = State::deserialize(state)
-            .map_err(|e| Error::new(ErrorKind::InvalidInput, format!("this is no state of an exchange: {e}")))?;
+            .map_err(|e| Error::new(ErrorKind::InvalidInput, format!("this is not a state of an exchange: {e}")))?;
         Ok(Self { terms, state })
     }
 

@@ -86,7 +86,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Parts<'_>, u32, [u8; 32]), ModelErro
         return fail(ModelErrorKind::Size, problem);
     };
     if !header.starts_with(&MAGIC) {
-        return fail(ModelErrorKind::Format, "the file is no model of the guard".into());
+        return fail(ModelErrorKind::Format, "the file is not a model of the guard".into());
     }
     let (words, _) = header.as_chunks::<4>();
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
@@ -105,7 +105,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Parts<'_>, u32, [u8; 32]), ModelErro
     }
     let (slope, bias) = (f32::from_le_bytes(word(4)), f32::from_le_bytes(word(5)));
     if !(slope.is_finite() && slope > 0.0 && bias.is_finite()) {
-        let problem = format!("the slope {slope} or the bias {bias} is no number to multiply with or to add");
+        let problem = format!("the slope {slope} or the bias {bias} is not a number to multiply with or to add");
         return fail(ModelErrorKind::Content, problem);
     }
     if word(6) != [0; 4] || word(7) != [0; 4] {
@@ -193,18 +193,18 @@ mod tests {
         use ModelErrorKind::{Checksum, Content, Format, Size};
         check(Vec::clear, Size, "the file has 0 bytes, its header alone has 64");
         check(|file| file.truncate(63), Size, "the file has 63 bytes, its header alone has 64");
-        check(|file| file[0] = b'X', Format, "the file is no model of the guard");
+        check(|file| file[0] = b'X', Format, "the file is not a model of the guard");
         check(sealed(8, &2_u32.to_le_bytes()), Format, "the file has version 2, this program reads 1");
         check(sealed(12, &7_u32.to_le_bytes()), Size, "7 bits for a bucket's number, not 8 to 19");
         check(sealed(12, &u32::MAX.to_le_bytes()), Size, "4294967295 bits for a bucket's number, not 8 to 19");
         check(sealed(12, &19_u32.to_le_bytes()), Size, "256 weights, not 524288");
         check(|file| file.truncate(300), Size, "236 weights, not 256");
         check(|file| file.push(0), Size, "257 weights, not 256");
-        let numbers = "the slope NaN or the bias -1 is no number to multiply with or to add";
+        let numbers = "the slope NaN or the bias -1 is not a number to multiply with or to add";
         check(sealed(16, &f32::NAN.to_le_bytes()), Content, numbers);
-        let numbers = "the slope 0 or the bias -1 is no number to multiply with or to add";
+        let numbers = "the slope 0 or the bias -1 is not a number to multiply with or to add";
         check(sealed(16, &0_f32.to_le_bytes()), Content, numbers);
-        let numbers = "the slope 0.5 or the bias inf is no number to multiply with or to add";
+        let numbers = "the slope 0.5 or the bias inf is not a number to multiply with or to add";
         check(sealed(20, &f32::INFINITY.to_le_bytes()), Content, numbers);
         check(sealed(28, &[1]), Content, "the header's last two words are not 0");
         check(|file| file[100] ^= 1, Checksum, "the checksum does not fit, so the file is damaged");

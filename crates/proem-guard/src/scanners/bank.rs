@@ -100,7 +100,7 @@ impl Bank {
         Ok(bank)
     }
 
-    /// Reads a bank: lines of `attack` or `benign`, language and pattern, parted by tabs.
+    /// Reads a bank: lines of `attack` or `benign`, language and pattern, separated by tabs.
     ///
     /// It compares; as a scanner it finds nothing, because it knows no concepts.
     ///
@@ -116,7 +116,7 @@ impl Bank {
             let (Some(label), Some(_), Some(pattern), None) =
                 (columns.next(), columns.next(), columns.next(), columns.next())
             else {
-                return Err(error("expected label, language and pattern, parted by tabs"));
+                return Err(error("expected label, language and pattern, separated by tabs"));
             };
             let index = u16::try_from(attacks.len()).map_err(|_| error("one pattern too many"))?;
             attacks.push(match label {
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         for (text, expected) in [
-            ("attack\ten", "bank.tsv:1: expected label, language and pattern, parted by tabs"),
+            ("attack\ten", "bank.tsv:1: expected label, language and pattern, separated by tabs"),
             ("# x\n\nodd\ten\ttext", "bank.tsv:3: the label must be `attack` or `benign`"),
         ] {
             assert_eq!(Bank::parse(text).unwrap_err().to_string(), expected);

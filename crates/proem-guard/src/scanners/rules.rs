@@ -145,10 +145,9 @@ fn pattern(text: &str, names: &Names<'_>) -> Result<Vec<Element>, String> {
             let inner = number.strip_prefix('<');
             crosses = inner.is_some();
             let number = inner.unwrap_or(number);
-            gap =
-                number.parse().ok().filter(|gap| *gap <= MAX_GAP).ok_or_else(|| {
-                    format!("`{word}` is no gap; write `<` and a number of characters up to {MAX_GAP}")
-                })?;
+            gap = number.parse().ok().filter(|gap| *gap <= MAX_GAP).ok_or_else(|| {
+                format!("`{word}` is not a gap; write `<` and a number of characters up to {MAX_GAP}")
+            })?;
             continue;
         }
         elements.push(Element { concepts: names.concepts(word)?, gap, crosses });
@@ -181,7 +180,7 @@ impl Names<'_> {
             } else if let Some(concept) = self.lexicon.concept(name) {
                 concepts.push(concept);
             } else {
-                return Err(format!("`{name}` is no concept; add it to concepts.tsv"));
+                return Err(format!("`{name}` is not a concept; add it to concepts.tsv"));
             }
         }
         concepts.sort_unstable();
@@ -207,10 +206,10 @@ mod tests {
             ("[x/y] bad 1", "rules.txt:1: expected `[family/name] severity score`"),
             ("[x/y] high 2", "rules.txt:1: expected `[family/name] severity score`"),
             ("[x/y] high 1\nodd z", "rules.txt:2: `odd` is none of means, example, unless, without, match"),
-            ("[x/y] high 1\nmatch z", "rules.txt:2: `z` is no concept; add it to concepts.tsv"),
+            ("[x/y] high 1\nmatch z", "rules.txt:2: `z` is not a concept; add it to concepts.tsv"),
             (
                 "[x/y] high 1\nmatch a <x b",
-                "rules.txt:2: `<x` is no gap; write `<` and a number of characters up to 400",
+                "rules.txt:2: `<x` is not a gap; write `<` and a number of characters up to 400",
             ),
             ("[x/y] high 1\nmatch", "rules.txt:2: `match` needs a concept"),
             ("group z", "rules.txt:1: expected `group name concept,concept`"),

@@ -156,7 +156,7 @@ impl Stored {
         let version = match serde_json::from_slice::<Version>(bytes) {
             Ok(version) => version.format,
             Err(error) if error.is_eof() => return Err(Problem(format!("it was cut off: {error}"))),
-            Err(error) => return Err(Problem(format!("it is no cassette: {error}"))),
+            Err(error) => return Err(Problem(format!("it is not a cassette: {error}"))),
         };
         match version {
             Some(version) if version == FORMAT => {}
@@ -164,12 +164,12 @@ impl Stored {
                 let version = proem_guard::show::terminal_str(&proem_text::json::compact(&version));
                 return Err(Problem(format!("its format is `{version}`, and only `{FORMAT}` is known; record again")));
             }
-            None => return Err(Problem("it is no cassette: it has no `format`".to_owned())),
+            None => return Err(Problem("it is not a cassette: it has no `format`".to_owned())),
         }
         let stored = serde_json::from_slice::<Self>(bytes);
         let stored = stored.map_err(|error| {
             let error = error.to_string();
-            Problem(format!("it is no cassette: {}", proem_guard::show::terminal_str(&error)))
+            Problem(format!("it is not a cassette: {}", proem_guard::show::terminal_str(&error)))
         })?;
         stored.cut()?;
         Ok(stored)
@@ -214,7 +214,7 @@ impl Stored {
             let numbers = (length.parse::<usize>().ok(), times.parse::<usize>().ok());
             let (Some(length), Some(times)) = numbers else {
                 let word = proem_guard::show::terminal_str(word);
-                return Err(Problem(format!("`{word}` is no length of a chunk")));
+                return Err(Problem(format!("`{word}` is not a length of a chunk")));
             };
             if chunks.len().saturating_add(times) > MOST_CHUNKS {
                 return Err(Problem(format!("it has more than {MOST_CHUNKS} chunks")));

@@ -136,7 +136,7 @@ impl Reader {
             return Ok(Next::Done);
         }
         let Some(value) = json(event) else {
-            return Err(malformed(format!("event {} of the answer is no JSON object; ask again", self.events)));
+            return Err(malformed(format!("event {} of the answer is not a JSON object; ask again", self.events)));
         };
         match self.provider {
             Provider::Anthropic => anthropic::answer::event(&mut self.draft, &event.name, &value),
@@ -152,7 +152,7 @@ impl Reader {
         })?;
         let value: Value = serde_json::from_str(text).map_err(|error| self.no_json(text, &error))?;
         if !value.is_object() {
-            return Err(malformed("the answer is no JSON object; check `base_url`"));
+            return Err(malformed("the answer is not a JSON object; check `base_url`"));
         }
         match self.provider {
             Provider::Anthropic => anthropic::answer::whole(&mut self.draft, &value),
@@ -168,7 +168,7 @@ impl Reader {
             let said = self.draft.said(text, MAX_CUT_BYTES);
             Failure { said, ..Failure::new(FailureKind::Cut, "the answer ended in the middle; ask again") }
         } else {
-            malformed(format!("the answer is no JSON at line {line}, column {column}; check `base_url`"))
+            malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
         }
     }
 }

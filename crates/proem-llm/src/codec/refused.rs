@@ -127,7 +127,7 @@ fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
             format!("provider `{endpoint}` refused the key in `{variable}`; set it to a valid key")
         }
         (FailureKind::KeyRefused, None) => {
-            format!("provider `{endpoint}` wants a key; configure the variable that holds it")
+            format!("provider `{endpoint}` requires a key; configure the variable that holds it")
         }
         (FailureKind::UnknownModel, _) => format!(
             "provider `{endpoint}` knows no model `{model}`, or this key may not use it; check the model's name and \
@@ -149,8 +149,12 @@ fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
             format!("provider `{endpoint}` gave up on the request with status {status}; try again")
         }
         (FailureKind::Redirected, _) => match target(head) {
-            Some(host) => format!("provider `{endpoint}` sent us to `{host}`; if that is right, set `base_url`"),
-            None => format!("provider `{endpoint}` sent us elsewhere with status {status}; check `base_url`"),
+            Some(host) => {
+                format!("provider `{endpoint}` redirected the request to `{host}`; if that is right, set `base_url`")
+            }
+            None => {
+                format!("provider `{endpoint}` redirected the request elsewhere with status {status}; check `base_url`")
+            }
         },
         _ if status >= 500 => format!("provider `{endpoint}` failed with status {status}; try again"),
         _ => format!("provider `{endpoint}` answered with status {status}; check `base_url`"),

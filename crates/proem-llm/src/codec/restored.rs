@@ -10,7 +10,7 @@ use crate::projection::restore;
 /// The response with optional fields left out again that the model had to write as null: those of
 /// the tools named in `strict`, whose schemas were sent in strict form.
 ///
-/// A text that is no JSON stays as it is; whoever decodes it will say what is wrong with it.
+/// A text that is not JSON stays as it is; whoever decodes it will say what is wrong with it.
 #[must_use]
 pub(crate) fn restored(mut response: Response, request: &Request, strict: &[String]) -> Response {
     let sent: Vec<&Tool> = request.answer.tools().iter().filter(|tool| strict.contains(&tool.name)).collect();

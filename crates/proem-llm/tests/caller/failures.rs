@@ -180,7 +180,7 @@ async fn nobody_listens() {
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let called = Asking::at(Provider::OpenAi, &format!("http://{address}/v1")).attempts(2).ask().await;
     let expected = format!(
-        "nobody listens at `{address}`; start the server or check `providers.test.base_url`; gave up after 2 attempts"
+        "nothing listens at `{address}`; start the server or check `providers.test.base_url`; gave up after 2 attempts"
     );
     assert_eq!(failure(&called), ("unreachable", expected));
 }
@@ -196,7 +196,7 @@ async fn a_server_without_encryption() {
     });
     let called = Asking::at(Provider::OpenAi, &format!("https://{address}/v1")).attempts(1).ask().await;
     let expected = format!(
-        "`{address}` doesn't speak TLS; check `providers.test.base_url` and who stands in between; gave up after 1 \
+        "`{address}` doesn't speak TLS; check `providers.test.base_url` and what stands in between; gave up after 1 \
          attempt"
     );
     assert_eq!(failure(&called), ("unreachable", expected));

@@ -27,12 +27,12 @@ fn what_is_no_answer_says_what_to_check() {
         "\n<!DOCTYPE html><title>Sign in</title>",
         "malformed: the answer is a web page and no JSON; check `base_url`",
     );
-    both("Internal error", "malformed: the answer is no JSON at line 1, column 1; check `base_url`");
+    both("Internal error", "malformed: the answer is not JSON at line 1, column 1; check `base_url`");
     both("error: no upstream", "malformed: the answer is neither JSON nor a stream of events; check `base_url`");
-    both("[1]", "malformed: the answer is no JSON object; check `base_url`");
-    both("{\"a\": 1} {", "malformed: the answer is no JSON at line 1, column 10; check `base_url`");
-    both("data: {\"a\": }\n\n", "malformed: event 1 of the answer is no JSON object; ask again");
-    both("data: {}\n\ndata: 5\n\n", "malformed: event 2 of the answer is no JSON object; ask again");
+    both("[1]", "malformed: the answer is not a JSON object; check `base_url`");
+    both("{\"a\": 1} {", "malformed: the answer is not JSON at line 1, column 10; check `base_url`");
+    both("data: {\"a\": }\n\n", "malformed: event 1 of the answer is not a JSON object; ask again");
+    both("data: {}\n\ndata: 5\n\n", "malformed: event 2 of the answer is not a JSON object; ask again");
     both(
         "{\"content\": [{\"text\": \"On",
         "cut: the answer ended in the middle; ask again | said \"{\\\"content\\\": [{\\\"text\\\": \\\"On\"",

@@ -119,5 +119,5 @@ fn a_provider_says_little_and_is_not_trusted() {
     }
     let head = Head { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
     let failure = refused(Provider::OpenAi, &head, b"", &names);
-    assert_eq!(failure.message, "provider `mine` sent us elsewhere with status 302; check `base_url`");
+    assert_eq!(failure.message, "provider `mine` redirected the request elsewhere with status 302; check `base_url`");
 }

@@ -21,7 +21,9 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
         match tag {
             Tag::Close(name) => {
                 if open.pop() != Some(name) {
-                    return Err(scanner.error("an element ends that was not the last to begin; write the report again"));
+                    return Err(
+                        scanner.error("a closing tag does not match the last one that is open; write the report again")
+                    );
                 }
                 if name == b"class" {
                     file = None;

@@ -24,7 +24,7 @@ const PATHS: &[&str] = &["paths", "files"];
 const DATE: &[&str] = &["date", "at", "created", "createdat", "created_at"];
 
 const NO_TITLE: &str = "has no `title`; give each one a `title`, and `id`, `body`, `paths` and `date` where known";
-const NO_DATE: &str = "is no date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970";
+const NO_DATE: &str = "is not a date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970";
 
 pub(super) fn read(text: &[u8]) -> Result<Vec<Incident>, Error> {
     if text.len() > LONGEST {
@@ -50,7 +50,7 @@ fn json(text: &[u8]) -> Result<Vec<Incident>, Error> {
     let (mut line, mut counted) = (1_usize, 0);
     while let Some(value) = values.next() {
         let value = value.map_err(|error| {
-            let what = "is no JSON; expected one object a line, an array of objects, or an export of issues";
+            let what = "is not JSON; expected one object a line, an array of objects, or an export of issues";
             unreadable(&format!("line {}", error.line()), format_args!("{what} (column {})", error.column()))
         })?;
         let end = values.byte_offset();
@@ -82,7 +82,7 @@ fn all(values: Vec<Value>, incidents: &mut Vec<Incident>) -> Result<(), Error> {
 
 /// The incident that a value is, or what is wrong with it. `number` is its place, for want of an id.
 fn incident(value: &Value, number: usize) -> Result<Incident, String> {
-    let object = value.as_object().ok_or_else(|| "is no object with a `title`".to_owned())?;
+    let object = value.as_object().ok_or_else(|| "is not an object with a `title`".to_owned())?;
     // Jira keeps all but the key one level down.
     let inner = object.get("fields").and_then(Value::as_object);
     let get = |names: &[&str]| {

@@ -75,18 +75,18 @@ fn what_is_no_list_of_incidents_is_refused_with_its_place() {
     refuses("{\"title\": \"a\"}\n{\"body\": \"b\"}", &format!("line 2 of the incidents {no_title}"));
     refuses("[{\"title\": \"a\"}, {\"title\": \" \"}]", &format!("number 2 of the incidents {no_title}"));
     refuses("id,title\n1,a\n2,\n", &format!("line 3 of the incidents {no_title}"));
-    refuses("[1]", "number 1 of the incidents is no object with a `title`");
+    refuses("[1]", "number 1 of the incidents is not an object with a `title`");
     refuses(
         "{\"title\": \"a\"}\n{\"title\": ",
-        "line 2 of the incidents is no JSON; expected one object a line, an array of objects, or an export of issues (column 10)",
+        "line 2 of the incidents is not JSON; expected one object a line, an array of objects, or an export of issues (column 10)",
     );
     refuses(
         "title,date\na,31.01.2024\n",
-        "line 2 of the incidents has a `date` that is no date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970",
+        "line 2 of the incidents has a `date` that is not a date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970",
     );
     refuses(
         "[{\"title\": \"a\", \"date\": 1709209815000}]",
-        "number 1 of the incidents has a `date` that is no date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970",
+        "number 1 of the incidents has a `date` that is not a date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970",
     );
     refuses("title,id\na\n", "line 2 of the incidents has 1 fields and the header 2");
     refuses("title\n\"a\n", "line 2 of the incidents is no CSV: a field in quotes begins here and has no end");
@@ -97,7 +97,7 @@ fn what_is_no_list_of_incidents_is_refused_with_its_place() {
     refuses("[{\"title\": \"a\", \"paths\": [1]}]", "number 1 of the incidents has `paths` that are no texts");
     refuses(
         &("[".repeat(100_000)),
-        "line 1 of the incidents is no JSON; expected one object a line, an array of objects, or an export of issues (column 128)",
+        "line 1 of the incidents is not JSON; expected one object a line, an array of objects, or an export of issues (column 128)",
     );
 }
 

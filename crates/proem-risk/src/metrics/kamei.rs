@@ -69,7 +69,7 @@ pub struct Made<'m> {
     pub author: Author,
     /// When, in seconds since 1970.
     pub at: i64,
-    /// Whether its message says that it mends something; `None` without a message.
+    /// Whether its message says that it fixes something; `None` without a message.
     pub fix: Option<bool>,
 }
 

@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The text is no JSON of the expected form.
+    /// The text is not JSON of the expected form.
     Syntax,
     /// The file has a version that this program doesn't read.
     Version,

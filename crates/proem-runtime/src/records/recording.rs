@@ -89,7 +89,7 @@ pub struct Start<'s> {
     pub endpoint: &'s str,
     /// The line of a batch.
     pub line: Option<u32>,
-    /// Everything that its request can be made anew from, by name.
+    /// Everything that its request can be rebuilt from, by name.
     pub files: &'s BTreeMap<String, String>,
     /// Its inputs, kept in their order.
     pub inputs: &'s Ordered,

@@ -48,7 +48,7 @@ pub struct Difference {
 /// What a replay gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// How many calls were made anew.
+    /// How many calls were rebuilt.
     pub calls: u32,
     /// How many bytes of requests are the same.
     pub bytes: u64,

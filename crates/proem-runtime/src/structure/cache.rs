@@ -68,9 +68,11 @@ impl Cache {
                     cache.entries = entries;
                     None
                 }
-                None => Some("the stored imports were damaged; they are read anew".to_owned()),
+                None => Some("the stored imports were damaged; they are read again".to_owned()),
             },
-            Ok(Some(files::Content::Cut(_))) => Some("the stored imports were too many; they are read anew".to_owned()),
+            Ok(Some(files::Content::Cut(_))) => {
+                Some("the stored imports were too many; they are read again".to_owned())
+            }
             Err(error) => Some(format!("the stored imports are not used: {error}")),
         };
         // What is damaged is replaced even if there is nothing new to say.

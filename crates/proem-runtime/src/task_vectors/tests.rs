@@ -230,7 +230,7 @@ fn a_file_that_is_something_else_is_made_anew() {
         fs::write(&path, &text).unwrap();
         let (mut tasks, note) = TaskVectors::open(path.clone());
         let shown: String = text.chars().take(80).collect();
-        assert_eq!(note, Some(format!("the stored vectors of tasks {why}; they are made anew")), "{shown}");
+        assert_eq!(note, Some(format!("the stored vectors of tasks {why}; they are rebuilt")), "{shown}");
         assert_eq!(tasks.embed_task(&embedder, &TEXTS, TASK).unwrap().1, 1);
         tasks.save().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), good, "{shown}");

@@ -55,7 +55,7 @@ fn every_path_in_conflict_is_counted_once() {
     }
     fixture.try_git(&["merge", "-q", "side"]);
     let error = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
-    assert!(error.starts_with("2 paths are in conflict, so nothing of the index can be committed; "), "{error}");
+    assert!(error.starts_with("2 paths are in conflict, so what is staged can't be committed; "), "{error}");
     fixture.git(&["add", "-A"]);
     assert_eq!(shown(&read(&fixture, &Spec::Staged)).len(), 2);
 }

@@ -27,7 +27,7 @@ async fn recorded(replies: Vec<Reply>) -> Recorded {
 }
 
 impl Recorded {
-    /// The replay of a run whose request is made anew like that.
+    /// The replay of a run whose request is rebuilt like that.
     async fn replayed(&self, change: impl FnOnce(&mut Request)) -> Replayed {
         let detail = self.store.run(&id("1")).await.unwrap();
         let sent = self.server.requests().len();

@@ -176,7 +176,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
         "run `1` can't be resumed: it belongs to the project `/home/a/project`; go there"
     );
     let unsealed = "run `1` can't be resumed: its state was not sealed by this installation for this run, its prompt \
-                    and the rules of today; start it anew";
+                    and the rules of today; start it again";
     assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
     store.close().await;
     let store = scene.store().await;
@@ -194,7 +194,7 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
     assert!(error.contains("`1`"), "{error}");
     scene.run(&store, "1").await;
     let error = resumed(&scene, &store).await.unwrap_err();
-    assert_eq!(error, "run `1` can't be resumed: it has ended (answered); start it anew");
+    assert_eq!(error, "run `1` can't be resumed: it has ended (answered); start it again");
     let stop = CancellationToken::new();
     let other = scene.store().await;
     let look = async {

@@ -243,7 +243,7 @@ pub(crate) async fn find(
     let shown = || proem_guard::show::terminal_str(id).into_string();
     let beginning = id.to_ascii_lowercase();
     if beginning.is_empty() || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let problem = format!("`{}` is no run; write the beginning of an id, `last`, or `last~1`", shown());
+        let problem = format!("`{}` is not a run; write the beginning of an id, `last`, or `last~1`", shown());
         return Err(Fault::Missing(problem));
     }
     // `g` follows the last hexadecimal digit.

@@ -95,7 +95,7 @@ impl Writing {
         let (state, epoch): (String, String) = (self.link.get(row, 0)?, self.link.get(row, 1)?);
         let is_free = self.link.get::<bool>(row, 2)? || (epoch == own && state == "asking");
         if state == "ended" {
-            return Err(Error::Conflict(format!("run `{run}` has ended; start it anew")));
+            return Err(Error::Conflict(format!("run `{run}` has ended; start it again")));
         }
         if !is_free {
             return Err(Error::Conflict(format!("the process of run `{run}` is still alive; end it, then resume")));
@@ -103,7 +103,7 @@ impl Writing {
         let (step, when, sealed): (Option<i64>, Option<i64>, Option<Vec<u8>>) =
             (self.link.get(row, 3)?, self.link.get(row, 4)?, self.link.get(row, 5)?);
         let (Some(step), Some(when), Some(sealed)) = (step, when, sealed) else {
-            return Err(Error::Conflict(format!("run `{run}` kept no state to go on from; start it anew")));
+            return Err(Error::Conflict(format!("run `{run}` kept no state to go on from; start it again")));
         };
         let mut script = Script::new();
         let what = match going {

@@ -102,7 +102,7 @@ pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
             let inputs = closed.is_none().then(|| asking::decision_inputs(&mut state, &offer, limits.hops).0);
             Ok(Posed { rules, inputs })
         }
-        other => Err(invalid(format!("`{other}` is no prompt of an investigation"))),
+        other => Err(invalid(format!("`{other}` is not a prompt of an investigation"))),
     }
 }
 
@@ -145,7 +145,7 @@ fn state(scene: Scene) -> Result<State, String> {
         let index = paths.iter().position(|path| *path == taken.path);
         let index = index.and_then(|index| u32::try_from(index).ok());
         let index =
-            index.ok_or_else(|| format!("hop {number} names `{}`, which is no file of the case", taken.path))?;
+            index.ok_or_else(|| format!("hop {number} names `{}`, which is not a file of the case", taken.path))?;
         let metric = metric(taken.metric, taken.value, taken.signal);
         let came = came_of(&metric);
         assessment = assessment.with(index, metric);

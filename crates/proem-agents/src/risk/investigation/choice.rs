@@ -49,7 +49,7 @@ impl Choice {
     /// What is wrong with it, in our words: it goes back to the model.
     pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &State) -> Result<Self, String> {
         let answer = Answer::deserialize(&exact(value))
-            .map_err(|_| "it is no decision of the form that is asked for".to_owned())?;
+            .map_err(|_| "it is not a decision of the form that is asked for".to_owned())?;
         let Answer { action, reasoning, target } = answer;
         let offered = offer.actions();
         if !offered.contains(&action) {
@@ -86,5 +86,5 @@ impl Choice {
 fn file(target: Option<&Target>, state: &State) -> Result<u32, String> {
     let path = target.and_then(|target| target.file_path.as_deref()).ok_or("the action needs a `target.file_path`")?;
     let changed = state.subject.paths.len();
-    state.aliases.changed(changed, path).ok_or_else(|| "`target.file_path` is no file of this change".to_owned())
+    state.aliases.changed(changed, path).ok_or_else(|| "`target.file_path` is not a file of this change".to_owned())
 }

@@ -30,7 +30,7 @@ pub struct Asked<'t> {
     pub profile: Option<&'t Profile>,
 }
 
-/// What an investigation is held to; made anew from the same files when a run is resumed.
+/// What an investigation is held to; rebuilt from the same files when a run is resumed.
 #[derive(Clone, Copy)]
 pub struct Terms<'t> {
     /// Decides the next step.

@@ -83,7 +83,7 @@ fn incident(scene: &Scene<'_>) -> Option<Words> {
         Piece::Message(text) => Some(text.as_str()),
         _ => None,
     })?;
-    let words = Words::ours("read how this was mended, and test that it can't come back in ").path(&scene.file.path);
+    let words = Words::ours("read how this was fixed, and test that it can't come back in ").path(&scene.file.path);
     Some(words.and(": ").then(Part::Message(title.to_owned())))
 }
 
@@ -169,5 +169,5 @@ fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
 fn history(assessment: &Assessment) -> Option<Words> {
     let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown | Reason::NothingKnown));
     let gap = assessment.gaps.first().filter(|_| is_blind)?;
-    Some(Words::ours(format!("mend what hides the evidence, then assess again: {gap}")))
+    Some(Words::ours(format!("fix what hides the evidence, then assess again: {gap}")))
 }

@@ -144,7 +144,7 @@ fn advice_names_what_it_is_about() {
     };
     check(
         Name::IncidentSimilarity,
-        &["read how this was mended, and test that it can't come back in src/a.rs: 17 Time-out after the check"],
+        &["read how this was fixed, and test that it can't come back in src/a.rs: 17 Time-out after the check"],
     );
     check(Name::CoChange, &["change b.rs too, or say why not: it changed in 15 of 20 commits of src/a.rs"]);
     check(Name::OwnershipChurn, &["ask bob@example.org to review src/a.rs, whose owner changed"]);

@@ -85,7 +85,7 @@ fn lock(target: &Target) -> Result<(), Failure> {
     let text = book.lock(target.origin).map_err(|error| about(&error))?;
     let errors = errors(&book, target.origin)?;
     if errors > 0 {
-        return Err(about(&format!("it has {}; mend what `proem book check` shows", counted(errors, "error"))));
+        return Err(about(&format!("it has {}; fix what `proem book check` shows", counted(errors, "error"))));
     }
     files::replace(&target.folder, Path::new("book.lock"), text.as_bytes(), Access::Shared)?;
     let before = book.layers().iter().find(|layer| layer.origin == target.origin);

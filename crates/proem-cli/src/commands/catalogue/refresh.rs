@@ -70,9 +70,9 @@ fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<String
         Ok(None) => return (Manifest::default(), None),
         Ok(Some(Content::Whole(bytes))) => bytes,
         Ok(Some(Content::Cut(_))) => {
-            return (Manifest::default(), Some("the stored catalogue is too large; it is made anew".into()));
+            return (Manifest::default(), Some("the stored catalogue is too large; it is rebuilt".into()));
         }
-        Err(error) => return (Manifest::default(), Some(format!("the stored catalogue is made anew: {error}"))),
+        Err(error) => return (Manifest::default(), Some(format!("the stored catalogue is rebuilt: {error}"))),
     };
     match Manifest::read(&String::from_utf8_lossy(&bytes)) {
         Ok(manifest) => (manifest, None),

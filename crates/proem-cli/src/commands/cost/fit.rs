@@ -74,7 +74,7 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
         return Ok(ExitCode::SUCCESS);
     }
     factors.store(places)?;
-    ui::aside(&format!("{} counted anew; `proem cost fit --revert` undoes it\n", ui::counted(changed, "model")));
+    ui::aside(&format!("{} recounted; `proem cost fit --revert` undoes it\n", ui::counted(changed, "model")));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -111,7 +111,7 @@ fn same(
     (detail, remade): (&RunDetail, &Remade),
     root: &Path,
 ) -> Result<(Assessing, Looked), String> {
-    let anew = |why: String| format!("{why}; assess the change anew with `proem risk`");
+    let anew = |why: String| format!("{why}; assess the change again with `proem risk`");
     let assessing = Assessing::again(&remade.kept.assessed, root, (places, project)).map_err(anew)?;
     let looked = assessing.look_one(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
     let look = assessing.look_at(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;

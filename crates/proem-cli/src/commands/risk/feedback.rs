@@ -158,7 +158,7 @@ async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Fail
     if row.kind != KIND {
         let shown = show::terminal_str(id);
         return Err(Failure::usage(format!(
-            "run `{shown}` is no assessment; `proem risk --json` prints the id of one"
+            "run `{shown}` is not an assessment; `proem risk --json` prints the id of one"
         )));
     }
     Ok(run)

@@ -51,7 +51,7 @@ pub(super) fn shown(path: &Path) -> String {
 
 fn not_json(shown: &str, error: &serde_json::Error) -> Failure {
     // The message of the parser doesn't quote what stands there.
-    Failure::usage(format!("{shown} is no JSON: {error}; give an object with the prompt's inputs by name"))
+    Failure::usage(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
 }
 
 fn read(path: &Path, shown: &str) -> Result<String, Failure> {

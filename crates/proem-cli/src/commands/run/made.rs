@@ -260,7 +260,7 @@ impl Texts {
             files.insert(name.clone(), text(name, hash)?);
         }
         let inputs = serde_json::from_str(&text("inputs", &detail.inputs)?)
-            .map_err(|error| format!("its inputs are no JSON: {error}"))?;
+            .map_err(|error| format!("its inputs are not JSON: {error}"))?;
         Ok(Self { files, inputs, changed })
     }
 

@@ -60,7 +60,7 @@ pub(super) fn run(
     })
 }
 
-/// Why a record made with other versions can't be read or made anew.
+/// Why a record made with other versions can't be read or rebuilt.
 fn blamed(versions: &[Changed], why: String) -> String {
     if versions.is_empty() {
         return why;
@@ -84,7 +84,7 @@ async fn prompt(
     Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
 }
 
-/// What a run's requests are made anew from.
+/// What a run's requests are rebuilt from.
 #[derive(Debug)]
 pub(super) enum Anew {
     /// A prompt's.
@@ -103,7 +103,7 @@ impl Anew {
     }
 }
 
-/// A run with what it was made from, or why that can't be made anew.
+/// A run with what it was made from, or why that can't be rebuilt.
 pub(super) async fn remade(
     places: &Places,
     project: &Project,
@@ -151,7 +151,7 @@ fn say(
     } else {
         let bytes = grouped(usize::try_from(*bytes).unwrap_or(usize::MAX));
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
-        let made = format!("run {}: {calls} made anew, {bytes} bytes of requests", detail.row.id.short());
+        let made = format!("run {}: {calls} rebuilt, {bytes} bytes of requests", detail.row.id.short());
         match difference {
             None => ui::listing(&format!("{made}, all as recorded\n"))?,
             Some(difference) => {

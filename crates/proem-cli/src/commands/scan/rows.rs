@@ -235,7 +235,7 @@ fn text_of(line: &Line, source: &Source) -> Result<(Untrusted<String>, Vec<Gap>)
             Ok((field.text, gaps.collect()))
         }
         (Some(_), Some(_)) => Err(format!("`text` stands there twice; {FORM}")),
-        _ if error.is_data() => Err(format!("no `text`, or one that is no string; {FORM}")),
+        _ if error.is_data() => Err(format!("no `text`, or one that is not a string; {FORM}")),
         _ => Err(format!("not valid JSON at column {}; {FORM}", error.column().max(1))),
     }
 }

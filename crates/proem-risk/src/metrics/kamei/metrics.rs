@@ -61,7 +61,7 @@ fn sentence(feature: Feature, value: f64) -> String {
         Feature::La => format!("it adds {}", count("line", "lines")),
         Feature::Ld => format!("it removes {}", count("line", "lines")),
         Feature::Lt => format!("its files had {} before", count("line", "lines")),
-        Feature::Fix if value > 0.0 => "its message says that it mends something".to_string(),
+        Feature::Fix if value > 0.0 => "its message says that it fixes something".to_string(),
         Feature::Fix => "its message doesn't say that it mends something".to_string(),
         Feature::Ndev => format!("{} changed its files so far, the author included", count("person", "persons")),
         Feature::Age => format!("its files last changed {value:.1} days before, on average"),

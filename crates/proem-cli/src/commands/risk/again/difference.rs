@@ -11,12 +11,12 @@ use crate::commands::risk::output::number;
 pub(super) fn first(before: &Subject, today: &Subject) -> String {
     let (old, new) = (&before.assessment, &today.assessment);
     paths(before, today)
-        .or_else(|| (before.subject != today.subject).then(|| "its message is another".to_owned()))
+        .or_else(|| (before.subject != today.subject).then(|| "its message differs".to_owned()))
         .or_else(|| metrics(&old.metrics, &new.metrics, ""))
         .or_else(|| files(&old.files, &new.files))
         .or_else(|| gaps(&old.gaps, &new.gaps))
-        .or_else(|| (old.score != new.score).then(|| "its place among past commits is another".to_owned()))
-        .unwrap_or_else(|| "it is assessed otherwise".to_owned())
+        .or_else(|| (old.score != new.score).then(|| "its place among past commits differs".to_owned()))
+        .unwrap_or_else(|| "its assessment differs".to_owned())
 }
 
 /// What of the change itself is another: its files, its message, its lines. How it is assessed isn't compared.
@@ -30,15 +30,18 @@ pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
         subject.assessment.files.iter().map(bare).collect()
     };
     paths(before, today)
-        .or_else(|| (before.subject != today.subject).then(|| "its message is another".to_owned()))
+        .or_else(|| (before.subject != today.subject).then(|| "its message differs".to_owned()))
         .or_else(|| metrics(&lines(before), &lines(today), ""))
         .or_else(|| files(&bare(before), &bare(today)))
 }
 
 fn paths(before: &Subject, today: &Subject) -> Option<String> {
     let only = |one: &Subject, other: &Subject| one.paths.iter().find(|path| !other.paths.contains(path)).cloned();
-    let added = only(today, before).map(|path| format!("`{}` is part of it and was not", terminal_str(&path)));
-    added.or_else(|| only(before, today).map(|path| format!("`{}` is no part of it and was", terminal_str(&path))))
+    let added =
+        only(today, before).map(|path| format!("`{}` is part of it now and was not before", terminal_str(&path)));
+    added.or_else(|| {
+        only(before, today).map(|path| format!("`{}` was part of it and is not any more", terminal_str(&path)))
+    })
 }
 
 fn files(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> {
@@ -64,7 +67,7 @@ fn metrics(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
         match (metric == same, was == is) {
             (true, _) => None,
             (false, false) => Some(format!("{name}{of}: {was} then, {is} today")),
-            (false, true) => Some(format!("the evidence for {name}{of} is another")),
+            (false, true) => Some(format!("the evidence for {name}{of} differs")),
         }
     })
 }
@@ -73,7 +76,7 @@ fn gaps(before: &[String], today: &[String]) -> Option<String> {
     let only = |one: &[String], other: &[String]| one.iter().find(|gap| !other.contains(gap)).cloned();
     only(today, before)
         .or_else(|| only(before, today))
-        .map(|gap| format!("what is unknown is another: {}", terminal_str(&gap)))
+        .map(|gap| format!("what is unknown differs: {}", terminal_str(&gap)))
 }
 
 #[cfg(test)]
@@ -135,9 +138,9 @@ mod tests {
             "the evidence for coupling of `src/a\\u{1b}.py` is another",
         );
         check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown is another: the past");
-        check(|today| today.assessment.score.signal = Signal::High, "its place among past commits is another");
-        check(|today| today.subject = "Stop".to_owned(), "its message is another");
-        check(|today| today.assessment.level = Level::High, "it is assessed otherwise");
+        check(|today| today.assessment.score.signal = Signal::High, "its place among past commits differs");
+        check(|today| today.subject = "Stop".to_owned(), "its message differs");
+        check(|today| today.assessment.level = Level::High, "its assessment differs");
     }
 
     #[test]
@@ -153,7 +156,7 @@ mod tests {
             |today| today.assessment.files[0].lines = None,
             Some("lines of `src/a\\u{1b}.py`: 60 then, unknown today"),
         );
-        check(|today| today.subject = "Stop".to_owned(), Some("its message is another"));
+        check(|today| today.subject = "Stop".to_owned(), Some("its message differs"));
         check(|today| today.assessment.level = Level::High, None);
         check(|today| today.assessment.files[0].metrics[0].value = None, None);
         check(|today| today.assessment.gaps.push("the past".to_owned()), None);

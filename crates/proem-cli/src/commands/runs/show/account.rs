@@ -270,7 +270,7 @@ impl Page<'_> {
                 let most = attempt.most.map_or_else(|| "an unknown price".to_owned(), |most| most.to_string());
                 (CYAN, format!("open, {most} reserved"))
             }
-            (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("put right by hand: {booked}")),
+            (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("corrected by hand: {booked}")),
             ("unsent", _) => (Style::new(), "nothing was used".to_owned()),
             ("unknown", Some(booked)) => (YELLOW, format!("use unknown, booked in full: {booked}")),
             ("unknown", None) => (YELLOW, "use and price unknown".to_owned()),
