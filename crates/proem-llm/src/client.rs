@@ -312,7 +312,7 @@ mod tests {
         check(certificate(CertificateError::NotValidForName), "the certificate of `host` is for other hosts");
         check(certificate(CertificateError::BadEncoding), "the certificate of `host` is not valid");
         check(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType), "`host` doesn't speak TLS");
-        check(rustls::Error::DecryptError, "no encrypted connection to `host` came about");
+        check(rustls::Error::DecryptError, "no encrypted connection to `host` could be made");
     }
 
     #[test]

@@ -127,7 +127,9 @@ impl Reason {
     pub fn in_words(&self) -> String {
         match self {
             Self::Score { percentile } => {
-                format!("its score is above that of {percentile:.0} % of the repository's latest commits")
+                // Rounded down, as beside the evidence: 99.6 % are not 100.
+                let percent = libm::floor(*percentile);
+                format!("its score is above that of {percent} % of the repository's latest commits")
             }
             Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
             Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", listed(names)),

@@ -40,14 +40,15 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let project = opened(root)?;
             let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
             let count = records::blocking(clear(&places, &project, (agent.as_deref(), way)))?;
-            let failures = format!("{} {}", ui::counted(count, "failure"), if count == 1 { "counts" } else { "count" });
+            let failures = ui::counted(count, "failure");
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
                 (0, ClearingWay::Undo) => format!("nothing was cleared{} that could be undone", of(agent.as_deref())),
                 (_, ClearingWay::Clear) => {
                     format!("{failures} cleared; `proem failures clear --undo` undoes that")
                 }
-                (_, ClearingWay::Undo) => format!("{failures} again"),
+                (1, ClearingWay::Undo) => format!("{failures} counts again"),
+                (_, ClearingWay::Undo) => format!("{failures} count again"),
             });
         }
     }

@@ -807,5 +807,6 @@ fn an_assembly_says_that_nobody_was_asked() {
     assert!(shown.contains("called no model") && !shown.contains("`proem runs replay"), "{shown}");
     let compared = fixture.proem(&["runs", "diff", "last~1", "last", "--any"]).stdout().to_owned();
     assert!(compared.contains("nobody was asked, so no cache was read; the stable prefix changed"), "{compared}");
-    assert_eq!(fixture.proem(&["runs", "replay", "last"]).code(), 1);
+    let id = fixture.proem(&["runs", "show", "last", "--any", "--json"]).json()["run"]["id"].clone();
+    assert_eq!(fixture.proem(&["runs", "replay", id.as_str().unwrap()]).code(), 1);
 }

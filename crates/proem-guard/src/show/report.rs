@@ -30,7 +30,8 @@ const COLON: &str = "\\u{3a}";
 /// Colours count as nothing, because they are taken out where there is no terminal.
 #[must_use]
 pub fn report(text: &str) -> Cow<'_, str> {
-    let is_suspicious = text.contains("::") || text.contains('#');
+    // A colour may stand between two colons.
+    let is_suspicious = text.contains([':', '#']);
     if is_suspicious { broken(text, &[starts(text), hashes(text, HASH)].concat()) } else { Cow::Borrowed(text) }
 }
 
@@ -146,6 +147,7 @@ mod tests {
             ("a\n  ::set-env name=x::y\n", "a\n  \\u{3a}:set-env name=x::y\n"),
             ("a\r::add-mask::x", "a\r\\u{3a}:add-mask::x"),
             ("\u{1b}[31m:\u{1b}[0m:error::x", "\u{1b}[31m\\u{3a}\u{1b}[0m:error::x"),
+            (":\u{1b}[31m:", "\\u{3a}\u{1b}[31m:"),
             (":::", "\\u{3a}::"),
             ("a ::error::x", "a ::error::x"),
             ("##vso[task.setvariable]x", "#\\u{23}vso[task.setvariable]x"),

@@ -168,7 +168,8 @@ async fn redirects_are_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let server = server([Reply::raw(status, "").header("location", other.base_url())]);
         let called = Asking::of(&server).keyed("sk-1").ask().await;
-        let expected = "provider `test` sent us to `127.0.0.1`; if that is right, set `base_url`".to_owned();
+        let expected =
+            "provider `test` redirected the request to `127.0.0.1`; if that is right, set `base_url`".to_owned();
         assert_eq!(failure(&called), ("redirected", expected));
         assert_eq!(attempts(&called), [format!("{status} redirected")]);
     }

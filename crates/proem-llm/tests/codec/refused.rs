@@ -100,7 +100,7 @@ fn statuses_without_words() {
     check(
         301,
         "",
-        "redirected: provider `mine` sent us to `login.xn--exmple-cua.com`; if that is right, set `base_url`",
+        "redirected: provider `mine` redirected the request to `login.xn--exmple-cua.com`; if that is right, set `base_url`",
     );
     check(418, "", "server: provider `mine` answered with status 418; check `base_url`");
     check(204, "", "server: provider `mine` answered with status 204; check `base_url`");
@@ -115,7 +115,7 @@ fn a_provider_says_little_and_is_not_trusted() {
         let failure = refused(Provider::OpenAi, &head, &body, &names);
         let said = failure.said.unwrap();
         assert!((1..=500).contains(&said.len()) && !said.label().is_trusted(), "{}", said.len());
-        assert_eq!(failure.message, "provider `mine` wants a key; configure the variable that holds it");
+        assert_eq!(failure.message, "provider `mine` requires a key; configure the variable that holds it");
     }
     let head = Head { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
     let failure = refused(Provider::OpenAi, &head, b"", &names);

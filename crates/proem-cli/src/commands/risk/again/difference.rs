@@ -124,8 +124,8 @@ mod tests {
             change(&mut today);
             assert_eq!(first(&subject(), &today), expected);
         };
-        check(|today| today.paths.push("b.py".to_owned()), "`b.py` is part of it and was not");
-        check(|today| today.paths.clear(), "`src/a\\u{1b}.py` is no part of it and was");
+        check(|today| today.paths.push("b.py".to_owned()), "`b.py` is part of it now and was not before");
+        check(|today| today.paths.clear(), "`src/a\\u{1b}.py` was part of it and is not any more");
         check(|today| today.assessment.metrics[0].value = Some(9.5), "lines added: 5 then, 9.5 today");
         check(|today| today.assessment.metrics.clear(), "lines added is not measured any more");
         check(|today| today.assessment.files[0].lines = None, "lines of `src/a\\u{1b}.py`: 60 then, unknown today");
@@ -150,7 +150,7 @@ mod tests {
             change(&mut today);
             assert_eq!(of_change(&subject(), &today).as_deref(), expected);
         };
-        check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is part of it and was not"));
+        check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is part of it now and was not before"));
         check(|today| today.assessment.metrics[0].value = Some(9.5), Some("lines added: 5 then, 9.5 today"));
         check(
             |today| today.assessment.files[0].lines = None,

@@ -169,7 +169,9 @@ pub(super) fn sure(report: &Report) -> String {
 fn unknown(report: &Report, width: usize) -> String {
     const SEE: &str = " (see --explain)";
     let mut names: Vec<String> = Vec::new();
-    for unknown in &report.unknown {
+    // Of documentation alone nothing is measured, so nothing is missing.
+    let is_documentation = !report.files.is_empty() && report.files.iter().all(|file| file.role == "documentation");
+    for unknown in report.unknown.iter().filter(|_| !is_documentation) {
         let name = named(unknown.metric.as_str());
         if !names.contains(&name) {
             names.push(name);
