@@ -155,6 +155,10 @@ pub fn infer(
         return Inferred::new(mode, Basis::Keyword, format!("the task says `{word}` ({language})"));
     }
     if let Some(part) = parts.iter().find(|part| part.says == Says::Thing) {
+        if let Some(words) = &part.words {
+            let reason = format!("the task states a judgement, `{words}` ({})", part.language);
+            return Inferred::new(Mode::Review, Basis::Sentence, reason);
+        }
         return Inferred::new(Mode::Act, Basis::Sentence, format!("the task names what is wanted ({})", part.language));
     }
     let nearest = nearest.and_then(|nearest| nearest());
@@ -208,9 +212,10 @@ mod tests {
 
     const KEYWORDS: &str = "[plan.it]\nwords = ['esplora']\n[review.en]\nwords = ['review', 'check']\n";
     const PHRASES: &str = "small = 'the, a, it, this, is, in, of, i, what, not'\nfiller = 'please, and, then, ok, just'\ndeterminer = 'the, a, it, this, why'\nrequest = 'could you, can you'\n\
-                           question = 'what, why, how'\ninversion = 'is, does'\nchange = 'fix||ing, add, touch, do'\nmake = 'write'\n\
+                           question = 'what, why, how'\ninversion = 'is, does'\nwonder = 'not sure, thinking about'\nunsure = 'not sure'\ndoubt = 'i doubt'\n\
+                           suppose = 'suppose'\ntag = 'or leave'\nindefinite = 'anything'\nwish = 'we should'\nchange = 'fix||ing, add||ing, update, touch, do'\nmake = 'write'\n\
                            judge = 'review, check'\ntell = 'tell me, explain'\nfind = 'investigate'\nplan-noun = 'plan'\n\
-                           judgement = 'safe'\nopinion = \"what's wrong with\"\ntrouble = 'crashes, fails'\nnot = \"don't, do not\"\n\
+                           judgement = 'safe'\ndefinite = 'the'\nopinion = \"what's wrong with\"\ntrouble = 'crashes, fails'\nnot = \"don't, do not\"\n\
                            without = 'without'\nnothing = 'anything'\nexcept = 'else'\nhands-off = 'no changes'\nonly = 'just, only'\n\
                            how-to = 'how to, how do i'\nand = 'and, then'\narticle = 'the, a'\nfinite = 'is, fails'\n";
 
@@ -283,6 +288,38 @@ mod tests {
         check("it crashes. why?", Mode::Plan, "the task asks a question (en)");
         check("the check fails", Mode::Act, "the task says what is wrong or wanted, `fails` (en)");
         check("review of `fix`: what is this", Mode::Review, "the task asks for a judgement, `review` (en)");
+    }
+
+    #[test]
+    fn what_is_doubted_is_judged() {
+        check("i doubt this is in the cache", Mode::Review, "the task asks for a judgement, `i doubt` (en)");
+        check("not sure this is safe", Mode::Review, "the task asks for a judgement, `safe` (en)");
+        check("not sure how this is safe", Mode::Plan, "the task asks a question (en)");
+        check("the cache in this is safe", Mode::Review, "the task states a judgement, `safe` (en)");
+        check("the cache in this is safe. what is it?", Mode::Plan, "the task asks a question (en)");
+        check("not sure what to add", Mode::Plan, "the task asks a question (en)");
+    }
+
+    #[test]
+    fn what_is_imagined_or_named_is_not_ordered_where_something_is_asked() {
+        check("suppose i add it, do the tests", Mode::Plan, "the task asks a question (en)");
+        check("adding a replica: what is in the way", Mode::Plan, "the task asks a question (en)");
+        check("add a replica: what is in the way", Mode::Plan, "the task asks a question (en)");
+        check("add a replica or leave it", Mode::Plan, "the task asks a question (en)");
+        check("adding a replica", Mode::Act, "the task says what is wrong or wanted, `adding` (en)");
+        check("update on the parser: what is it", Mode::Plan, "the task asks a question (en)");
+        check("update the parser. what is it?", Mode::Act, "the task orders a change, `update` (en)");
+        check("we should add it", Mode::Act, "the task says what is wrong or wanted, `add` (en)");
+        check("we should add it or leave it", Mode::Plan, "the task asks a question (en)");
+        check("we should add it, why is it in this", Mode::Plan, "the task asks a question (en)");
+    }
+
+    #[test]
+    fn a_statement_that_ends_with_what_it_asks_is_a_question() {
+        check("it does what", Mode::Plan, "the task asks a question (en)");
+        check("the parser reads anything", Mode::Plan, "the task asks a question (en)");
+        check("fix load(), it crashes", Mode::Act, "the task orders a change, `fix` (en)");
+        check("is load() fix", Mode::Plan, "the task asks a question (en)");
     }
 
     #[test]

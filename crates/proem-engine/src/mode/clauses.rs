@@ -15,6 +15,15 @@ pub(super) enum End {
     Sentence,
     /// Its sentence goes on.
     Comma,
+    /// Its sentence goes on with what it is about.
+    Colon,
+}
+
+impl End {
+    /// Whether the sentence goes on.
+    pub(super) const fn goes_on(self) -> bool {
+        matches!(self, Self::Comma | Self::Colon)
+    }
 }
 
 /// A word of a clause.
@@ -49,9 +58,11 @@ const MOST: usize = 16 * 1024;
 /// Stands for code, a name, a path, a number: anything that is no word.
 pub(super) const CODE: &str = "`";
 
+/// How Python names the file of a frame.
+const TRACE_FILE: &str = "File \"";
 /// Beginnings of a line that programs print when they fail.
 const TRACE_LINES: [&str; 10] = [
-    "File \"",
+    TRACE_FILE,
     "Traceback",
     "thread '",
     "Caused by",
@@ -85,12 +96,16 @@ impl Cut {
 
     fn lines(&mut self, task: &str) {
         let mut fenced = false;
+        let mut source = false;
         for line in task.lines() {
             let trimmed = line.trim();
+            // Python prints the line of source under the line that names the file.
+            source = trimmed.starts_with(TRACE_FILE) || source && line.starts_with(char::is_whitespace);
             if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
                 fenced = !fenced;
-            } else if is_trace(line) {
+            } else if source || is_trace(line) {
                 self.trace = true;
+                asked_behind(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             } else if !fenced {
                 unquoted(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             }
@@ -106,7 +121,7 @@ impl Cut {
         }
         let edge = |c: char| !c.is_alphanumeric() && !CODE_MARKS.contains(c) || c == '.' || c == '*';
         let begun = chunk.trim_start_matches(|c| edge(c) && c != '-');
-        let core = begun.trim_end_matches(edge);
+        let core = called(begun, begun.trim_end_matches(edge));
         let aside =
             chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
         if aside {
@@ -121,13 +136,15 @@ impl Cut {
             self.close(End::Question);
         } else if marks.contains(['.', '!', ';', '…']) {
             self.close(End::Sentence);
+        } else if marks.starts_with(':') || chunk == ":" {
+            self.close(End::Colon);
         } else if marks.contains([',', ':', ')', ']', '—', '–']) {
             self.close(End::Comma);
         }
     }
 
     fn core(&mut self, core: &str) {
-        if is_code(core) {
+        if is_code(core) || core.ends_with(')') {
             self.trace |= ERROR_NAMES.iter().any(|name| core.ends_with(name));
             self.open.push(Word { text: CODE.to_owned(), capital: false });
             return;
@@ -150,10 +167,30 @@ impl Cut {
             self.clauses.push(Clause { words, end });
         } else if let Some(last) = self.clauses.last_mut() {
             // In `why ?` and `why?!` the mark stands apart.
-            if last.end == End::Comma || end == End::Question {
+            if last.end.goes_on() || end == End::Question {
                 last.end = end;
             }
         }
+    }
+}
+
+/// The question that somebody typed behind what a program printed, on the same line.
+fn asked_behind(line: &str) -> &str {
+    let question = line.rsplit_once(". ").filter(|_| line.ends_with('?'));
+    question.map_or("", |(_, question)| question)
+}
+
+/// The core with the brackets of a call, "load()" and "load(path)", which end no clause; what stands
+/// before a colon, "fix(parser):", is no call.
+fn called<'c>(begun: &'c str, core: &'c str) -> &'c str {
+    let Some(behind) = begun.get(core.len()..) else { return core };
+    let closes = if core.contains('(') { ")" } else { "()" };
+    let named = core.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    match behind.strip_prefix(closes) {
+        Some(rest) if named && !rest.starts_with([':', '!']) => {
+            begun.get(..core.len().saturating_add(closes.len())).unwrap_or(core)
+        }
+        _ => core,
     }
 }
 
@@ -218,6 +255,7 @@ mod tests {
                 End::Question => "?",
                 End::Sentence => ".",
                 End::Comma => ",",
+                End::Colon => ":",
             };
             format!("{}{end}", words.join(" "))
         });
@@ -231,6 +269,7 @@ mod tests {
         check("pourquoi ? ça marche !", "pourquoi? ca marche.");
         check("¿Qué hace? Don't—no", "quə hace? don t, no.");
         check("fix(parser): handle it", "fix, parser, handle it.");
+        check("Ajouter un cache : où ? Fix: it", "ajouter un cache: ou? fix: it.");
         check("- add tests\n- Größe prüfen", "add tests. groesse pruefen.");
         check("why?!", "why?");
         check("", "");
@@ -242,6 +281,8 @@ mod tests {
     fn what_is_no_word_is_code() {
         check("rename `check` to \"verify it\" in src/review.rs", "rename ` to ` in `.");
         check("check_user and verifyUser, --review, v1.2, «revue»", "` and `, `, `, `.");
+        check("does load() or load(path) fail", "does ` or ` fail.");
+        check("(see load())? fix(parser)!", "see `? fix, parser.");
         check("rename 'check' in it's place", "rename ` in it s place.");
         check("\"fix the bug\"", "fix the bug.");
         check("a 404 on page", "a 404 on page.");
@@ -251,8 +292,11 @@ mod tests {
 
     #[test]
     fn traces_are_told_from_sentences() {
-        check("TypeError: x is null\n    at run (a.js:1:2)", "`, x is null. (trace)");
+        check("TypeError: x is null\n    at run (a.js:1:2)", "`: x is null. (trace)");
         check("thread 'main' panicked at src/a.rs:1", " (trace)");
         check("at night it fails", "at night it fails.");
+        check("  File \"a.py\", line 1\n    raise Stale()\n    ^^^^^\nwhy", "why. (trace)");
+        check("thread 'main' panicked at a.rs:1: no entry. who calls it?", "who calls it? (trace)");
+        check("error[E0425]: no such value, did you mean it?", " (trace)");
     }
 }

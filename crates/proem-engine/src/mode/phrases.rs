@@ -25,12 +25,20 @@ pub(super) enum Cue {
     Wish,
     /// Wants to know: "I don't understand".
     Wonder,
+    /// Wants to know, and doubts what is there: "I doubt that".
+    Doubt,
+    /// Wants to know, and doubts what it judges: "not sure this is right".
+    Unsure,
+    /// Opens what is only imagined: "suppose".
+    Suppose,
     /// Opens a question that no yes answers: "why".
     Question,
     /// Opens a question of yes or no: "is", "do we".
     Inversion,
     /// Closes a question: "or not".
     Tag,
+    /// Closes a statement that is meant as a question: "anything".
+    Indefinite,
     /// Orders a change: "add".
     Change,
     /// Orders what its object says, otherwise a change: "write".
@@ -163,7 +171,7 @@ impl Language {
             toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
         let mut language = Self { name: name.to_owned(), ..Self::default() };
         for (cue, list) in file {
-            let phrases = list.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty());
+            let phrases = list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
             for phrase in phrases {
                 language.add(cue, phrase).map_err(invalid)?;
             }
@@ -177,7 +185,8 @@ impl Language {
         let bare = folded.replace(FINAL_E, "e");
         let spellings = if bare == folded { vec![folded] } else { vec![folded, bare] };
         for phrase in spellings.iter().flat_map(|spelling| forms(spelling)) {
-            let mut words = phrase.split([' ', '\'', '-']).filter(|word| !word.is_empty()).map(str::to_owned);
+            let apart = |c: char| c.is_whitespace() || matches!(c, '\'' | '-');
+            let mut words = phrase.split(apart).filter(|word| !word.is_empty()).map(str::to_owned);
             let first = words.next().unwrap_or_default();
             let rest: Vec<String> = words.collect();
             let (by, first) = match first.strip_suffix('*') {
@@ -277,7 +286,7 @@ mod tests {
 
     #[test]
     fn phrases_match_in_every_spelling() {
-        let file = "change = 'ajout|e|ez, änder||e, get rid of'\njudgement = 'vulnérab*'\nnot = \"don't, n’écris\"";
+        let file = "change = 'ajout|e|ez, änder||e, get rid of'\njudgement = 'vulnérab*'\nnot = \"don't, n’écris\"\nwish = '''carry\non, go'''";
         let language = Language::parse("xx", file).unwrap();
         let found = |text: &str| {
             let folded = fold(text);
@@ -291,6 +300,7 @@ mod tests {
             ("A\u{308}ndere", vec![(Cue::Change, 1)]),
             ("get rid of it", vec![(Cue::Change, 3)]),
             ("get rid", vec![]),
+            ("carry on", vec![(Cue::Wish, 2)]),
             ("vulne\u{301}rabilités", vec![(Cue::Judgement, 1)]),
             ("don’t do it", vec![(Cue::Not, 2)]),
             ("n'ecris pas", vec![(Cue::Not, 2)]),

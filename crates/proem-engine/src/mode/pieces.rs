@@ -42,8 +42,11 @@ fn joined(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
         let head = reading.head();
         let opens = |cues: &[Cue]| cues.iter().any(|cue| reading.at(head, *cue).is_some());
         let depends = opens(&[Cue::Question, Cue::Whether, Cue::HowTo]);
-        let verb = reading.verb(head).is_some() || opens(&[Cue::Request, Cue::Wonder, Cue::Wish]);
-        let comma = piece.clause.end == End::Comma;
+        let verb = reading.verb(head).is_some_and(|verb| !reading.is_nominal(verb));
+        let wishes = reading.at(head, Cue::Wish).and_then(|wish| reading.verb(head.saturating_add(wish)));
+        let planned = wishes.is_some_and(|verb| matches!(verb.cue, Cue::Change | Cue::Make));
+        let verb = verb || opens(&[Cue::Request, Cue::Wonder]) || opens(&[Cue::Wish]) && !planned;
+        let comma = piece.clause.end.goes_on();
         match out.last_mut().filter(|_| governs && depends) {
             Some(last) => {
                 last.clause.words.extend(piece.clause.words);
@@ -86,7 +89,9 @@ fn cuts(reading: &Reading<'_>) -> Vec<(usize, usize)> {
     let mut at = 1;
     while at < reading.len() {
         between |= reading.at(at, Cue::Between).is_some();
-        let begin = reading.at(at, Cue::And).filter(|_| !between).map(|length| at.saturating_add(length));
+        // "Or not" and "or leave it" close a question.
+        let divides = !between && reading.at(at, Cue::Tag).is_none();
+        let begin = reading.at(at, Cue::And).filter(|_| divides).map(|length| at.saturating_add(length));
         let head = begin.map(|begin| reading.skip_fillers(begin));
         let clause =
             |head: usize| reading.verb(head).is_some() || opens.iter().any(|cue| reading.at(head, *cue).is_some());

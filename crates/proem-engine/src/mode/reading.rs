@@ -114,6 +114,26 @@ impl<'c> Reading<'c> {
         best
     }
 
+    /// Whether a verb names what is done as much as it orders it: "adding a replica", "update on the
+    /// migration", "to add a locale, …", "caching: …".
+    pub(super) fn is_nominal(&self, verb: Verb) -> bool {
+        let word = |at: usize| self.words.get(at).map_or("", |word| word.text.as_str());
+        let purpose = verb.at.checked_sub(1).is_some_and(|before| PURPOSE.contains(&word(before)));
+        if self.end == End::Colon || purpose && self.end == End::Comma {
+            return true;
+        }
+        let gerund = word(verb.at).len() > "bring".len() && word(verb.at).ends_with("ing");
+        let noun = verb.length == 1 && NOUN_PREPOSITIONS.contains(&word(verb.at.saturating_add(1)));
+        self.language == "en" && (gerund || noun)
+    }
+
+    /// Whether a German clause ends with an infinitive, which depends on the clause before: "zu ersetzen".
+    pub(super) fn is_infinitive(&self) -> bool {
+        let Some(last) = self.final_verb().map(|verb| verb.at) else { return false };
+        let before = last.checked_sub(1).and_then(|at| self.words.get(at)).is_some_and(|word| word.text == "zu");
+        before || self.words.get(last).is_some_and(|word| word.text.len() > "zu".len() && word.text.contains("zu"))
+    }
+
     /// The first verb in a range of words.
     pub(super) fn verb_in(&self, mut range: std::ops::Range<usize>) -> Option<Verb> {
         range.find_map(|at| self.verb(at))
@@ -165,6 +185,11 @@ impl<'c> Reading<'c> {
         self.words.get(at).is_none_or(ends)
     }
 }
+
+/// Words before a verb that say what for, if the sentence goes on behind its comma.
+const PURPOSE: [&str; 3] = ["to", "pour", "para"];
+/// English words behind a noun that could be a verb.
+const NOUN_PREPOSITIONS: [&str; 5] = ["for", "of", "on", "in", "after"];
 
 /// How far behind its beginning the noun of a noun phrase is looked for, in words.
 const NOUN_REACH: usize = 7;

@@ -24,7 +24,7 @@ pub(super) enum Says {
     Find,
     /// A judgement is asked for.
     Judge,
-    /// A thing is named and nothing is asked about it.
+    /// A thing is named and nothing is asked about it; its words are those that judge it.
     Thing,
     /// Nothing that would tell a mode.
     Nothing,
@@ -66,7 +66,7 @@ pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
         let asked = asked.get(index).copied().unwrap_or(false);
         let goes_on = before.filter(|before| match piece.joined {
             Joined::And => before.way || before.asks || asked && !before.orders,
-            Joined::Mark => before.asks && asked,
+            Joined::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),
         });
         let (mut says, mut words) = if language.is_read() { says(&reading) } else { (Says::Nothing, None) };
         if goes_on.is_some() && says == Says::Order && reading.at(reading.head(), Cue::Request).is_none() {
@@ -76,8 +76,15 @@ pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
         if says == Says::Thing && asked {
             says = Says::Question;
         }
+        // "Delete or archive the runs?" asks about both.
+        if says == Says::Order && asked && reading.len() == 1 {
+            (says, words) = (Says::Question, None);
+        }
         if before.is_some() && !asked && copula(&reading) {
             (says, words) = (Says::Nothing, None);
+        }
+        if says == Says::Order && before.is_some() && reading.is_infinitive() {
+            says = Says::Want;
         }
         if says == Says::Order && reports(&reading) && parts.iter().any(asks) {
             says = Says::Tell;
@@ -85,7 +92,8 @@ pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
         let way = reading.has(Cue::HowTo) || goes_on.is_some_and(|before| before.way);
         let asks = interrogates(&reading, says) || goes_on.is_some_and(|before| before.asks && says == Says::Nothing);
         let orders = begins_with_order(&reading);
-        before = (piece.clause.end == End::Comma).then_some(Before { asks, orders, way });
+        let supposes = says == Says::Question && reading.at(reading.head(), Cue::Suppose).is_some();
+        before = piece.clause.end.goes_on().then_some(Before { asks, orders, way, supposes });
         let is_read = language.is_read() && reading.len() > 1;
         parts.push(Part { says, forbids: forbids(&reading), words, language: language.name.clone(), is_read });
     }
@@ -103,7 +111,7 @@ fn ends_as_question(pieces: &[Piece<'_>]) -> Vec<bool> {
     let mut asked = Vec::with_capacity(pieces.len());
     let mut end = End::Sentence;
     for piece in pieces.iter().rev() {
-        if piece.clause.end != End::Comma {
+        if !piece.clause.end.goes_on() {
             end = piece.clause.end;
         }
         asked.push(end == End::Question);
@@ -121,11 +129,14 @@ struct Before {
     orders: bool,
     /// Whether it asked for a way: "how to".
     way: bool,
+    /// Whether it was only imagined: "suppose".
+    supposes: bool,
 }
 
 /// Whether a clause goes on with "is" and a subject that Romance languages leave out: "…, é 12 de março".
 fn copula(reading: &Reading<'_>) -> bool {
-    reading.noun_stands_first() && reading.at(reading.head(), Cue::Inversion) == Some(1) && !reading.has(Cue::Opinion)
+    let asks = [Cue::Opinion, Cue::Wonder].into_iter().any(|cue| reading.has(cue));
+    reading.noun_stands_first() && reading.at(reading.head(), Cue::Inversion) == Some(1) && !asks
 }
 
 fn begins_with_order(reading: &Reading<'_>) -> bool {
@@ -149,10 +160,15 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
     if at(Cue::Request) > at(Cue::NotRequest) && at(Cue::Request) > at(Cue::Wonder) {
         return requested(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
     }
-    if asks(Cue::Wonder) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
+    if asks(Cue::Suppose) {
+        return (Says::Question, None);
+    }
+    if asks(Cue::Wonder) || asks(Cue::Doubt) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
         return asked(reading);
     }
-    if let Some(wish) = at(Cue::Wish).filter(|wish| at(Cue::Inversion) < Some(*wish) && !question) {
+    if let Some(wish) =
+        at(Cue::Wish).filter(|wish| at(Cue::Inversion) < Some(*wish) && !question && !reading.has(Cue::Tag))
+    {
         return wished(reading, head.saturating_add(wish));
     }
     let longer = reading.verb(head).is_some_and(|verb| Some(verb.length) > at(Cue::Inversion));
@@ -164,9 +180,13 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
     });
     if let Some(verb) = verb {
         let change = matches!(verb.cue, Cue::Change | Cue::Make);
-        return if change && question && !reading.has(Cue::Please) { asked(reading) } else { ordered(reading, verb) };
+        return match change {
+            true if (question || reading.has(Cue::Tag)) && !reading.has(Cue::Please) => asked(reading),
+            true if reading.is_nominal(verb) => planned(ordered(reading, verb)),
+            _ => ordered(reading, verb),
+        };
     }
-    if question || reading.has(Cue::Tag) {
+    if question || reading.has(Cue::Tag) || ends_asking(reading) {
         return asked(reading);
     }
     if negated(reading) {
@@ -178,6 +198,15 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
     }
 }
 
+/// Whether a clause ends with what it asks for: "ça implique quoi", "este test prueba algo".
+fn ends_asking(reading: &Reading<'_>) -> bool {
+    let Some(last) = reading.len().checked_sub(1) else { return false };
+    let question = reading.at(last, Cue::Question) == Some(1) && reading.at(last, Cue::That).is_none();
+    let indefinite = (last.saturating_sub(1)..=last)
+        .any(|at| reading.at(at, Cue::Indefinite).is_some_and(|length| at.saturating_add(length) > last));
+    question || indefinite
+}
+
 /// Whether a clause that begins like a question is none: "doesn't work", without a mark.
 fn states(reading: &Reading<'_>) -> bool {
     let judged =
@@ -187,7 +216,7 @@ fn states(reading: &Reading<'_>) -> bool {
 
 /// Whether what looks like an order names a thing: "build is red".
 fn names(reading: &Reading<'_>, verb: Verb) -> bool {
-    if reading.language != "en" {
+    if reading.language != "en" || verb.length > 1 {
         return false;
     }
     let begin = verb.at.saturating_add(verb.length);
@@ -195,7 +224,7 @@ fn names(reading: &Reading<'_>, verb: Verb) -> bool {
         if reading.at(at, Cue::Finite).is_some() {
             return true;
         }
-        if reading.at(at, Cue::Determiner).is_some() {
+        if reading.at(at, Cue::Determiner).is_some() || reading.at(at, Cue::Question).is_some() {
             return false;
         }
     }
@@ -301,7 +330,15 @@ fn asked(reading: &Reading<'_>) -> (Says, Option<String>) {
     }
     let open = reading.at(head, Cue::Question).is_some()
         && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
-    let wonders = reading.has(Cue::Wonder);
+    if reading.has(Cue::Doubt) {
+        return (Says::Judge, reading.phrase(Cue::Doubt));
+    }
+    // "Not sure this is right" doubts it, "not sure where the right one is" doesn't.
+    let doubts = reading.at(head, Cue::Unsure).is_some_and(|length| {
+        let behind = head.saturating_add(length);
+        [Cue::Question, Cue::HowTo].into_iter().all(|cue| reading.find(cue, behind..reading.len()).is_none())
+    });
+    let wonders = reading.has(Cue::Wonder) && !doubts;
     if open || reading.has(Cue::Feasible) || wonders && !reading.has(Cue::Whether) {
         return (Says::Question, None);
     }
@@ -318,7 +355,7 @@ fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
         return ordered(reading, verb);
     }
     let head = reading.head();
-    if reading.has(Cue::Wonder) {
+    if [Cue::Wonder, Cue::Doubt, Cue::Opinion].into_iter().any(|cue| reading.has(cue)) {
         return asked(reading);
     }
     let unknown = orders_unknown(reading, head);
@@ -334,7 +371,10 @@ fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
         None => match reading.phrase(Cue::Should) {
             Some(words) => (Says::Want, Some(words)),
             None if unknown => (Says::Want, Some(reading.quote(head, 1))),
-            None if names_thing(reading) => (Says::Thing, None),
+            None if names_thing(reading) => match reading.phrase(Cue::Judgement) {
+                Some(words) if reading.at(head, Cue::Definite).is_some() => (Says::Thing, Some(words)),
+                _ => (Says::Thing, None),
+            },
             None => (Says::Nothing, None),
         },
     }
