@@ -135,9 +135,9 @@ mod tests {
         );
         check(
             |today| today.assessment.files[0].metrics[0].evidence = Sentence::ours("others import it"),
-            "the evidence for coupling of `src/a\\u{1b}.py` is another",
+            "the evidence for coupling of `src/a\\u{1b}.py` differs",
         );
-        check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown is another: the past");
+        check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown differs: the past");
         check(|today| today.assessment.score.signal = Signal::High, "its place among past commits differs");
         check(|today| today.subject = "Stop".to_owned(), "its message differs");
         check(|today| today.assessment.level = Level::High, "its assessment differs");
