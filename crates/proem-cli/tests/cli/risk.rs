@@ -207,7 +207,7 @@ fn what_nobody_was_asked_about_is_neither_replayed_nor_resumed() {
     let fixture = shop().repository();
     fixture.proem(&["risk", "HEAD", "--no-model"]).answer();
     let id = fixture.proem(&["runs", "list", "--any", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
-    let refused = |command: &str| shown(&fixture.proem(&["runs", command, &id]));
+    let refused = |command: &str| shown(&fixture.proem(&["runs", command, &id])).replace(&id, "ID");
     snapshot!("risk_nobody_asked", format!("{}{}", refused("replay"), refused("resume")));
 }
 
