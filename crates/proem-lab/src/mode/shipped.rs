@@ -14,11 +14,11 @@ fn the_committed_scores_are_those_of_a_new_run() {
     assert_eq!(scores(&workspace()).unwrap(), committed, "run `cargo lab eval mode` and read what changed");
 }
 
-/// What was reached: 95.0 % right, and 4 of 95 questions told to change something. At most 4 % of
-/// them is wanted, which is one question fewer.
+/// What was reached: 95.3 % right, and 5 of 215 questions told to change something. At least 92 % and at most 4 %
+/// are wanted.
 #[test]
 fn the_kept_tasks_are_told_no_worse_than_before() {
     let (right, told_to_change) = kept_shares(&workspace()).unwrap();
     assert!(right >= 0.95, "{right} of the kept tasks have the mode that was meant");
-    assert!(told_to_change <= 4.0 / 95.0, "{told_to_change} of the kept questions are told to change something");
+    assert!(told_to_change <= 5.0 / 215.0, "{told_to_change} of the kept questions are told to change something");
 }
