@@ -203,6 +203,17 @@ fn a_model_investigates_and_may_raise() {
 }
 
 #[test]
+fn a_framework_is_named_where_a_file_imports_it() {
+    for (import, expected) in [("import math\n", json!(null)), ("from django.db import models\n", json!("Django"))] {
+        let mut past = Past::default();
+        past.commit((0, "ann@example.org"), "Start", &[("shop/models.py", import), ("shop/views.py", "x = 1\n")]);
+        past.commit((1, "ann@example.org"), "Add a field", &[("shop/models.py", &format!("{import}field = 1\n"))]);
+        let report = past.repository().proem(&["risk", "HEAD", "--no-model", "--json"]).json();
+        assert_eq!(report["files"][0]["framework"], expected, "{import}");
+    }
+}
+
+#[test]
 fn what_nobody_was_asked_about_is_neither_replayed_nor_resumed() {
     let fixture = shop().repository();
     fixture.proem(&["risk", "HEAD", "--no-model"]).answer();
