@@ -39,7 +39,7 @@ fuzz_target!(|text: &str| {
         assert!(entry.approval() == Approval::Outside && entry.approved().is_none());
         assert!(signature(entry).len() < 8192);
     }
-    _ = findings(&catalogue);
+    _ = findings(&catalogue, None);
     let mut manifest = Manifest::default();
     manifest.update(&catalogue);
     assert_eq!(Manifest::read(&manifest.write()).expect("as written"), manifest);

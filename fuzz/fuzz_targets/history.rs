@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use proem_agents::adapt;
-use proem_engine::profile::{Ageing, Recorded, Registry, Signals, Wishes, derive, grounded, known_risks};
+use proem_engine::profile::{Ageing, Baseline, Recorded, Registry, Signals, Wishes, derive, grounded, known_risks};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
@@ -22,13 +22,13 @@ fuzz_target!(|text: &str| {
     let now = read.iter().map(|record| record.at).max().unwrap_or(Time(0));
     let signals = derive(&read, Wishes::default(), Ageing::default(), now).signals;
     let agents = Registry::Closed(["planner".to_owned(), "reviews/triage".to_owned()].into());
-    let shown = grounded(&signals, &agents, &known_risks()).profile;
+    let shown = grounded(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
     let neutral = Signals {
         last_failure_subagents: neutral(&signals.last_failure_subagents, &agents),
         risk_tags: neutral(&signals.risk_tags, &known_risks()),
         ..signals
     };
-    assert_eq!(shown, grounded(&neutral, &agents, &known_risks()).profile);
+    assert_eq!(shown, grounded(&neutral, &agents, &known_risks(), Baseline::Wanted).profile);
 });
 
 /// A time as text, or milliseconds since 1970, so that none is rounded.
@@ -40,7 +40,7 @@ fn time(value: &Json) -> Option<Time> {
 }
 
 fn printed(record: &Recorded) -> Json {
-    let Recorded { at, kind, agent, issue } = record;
+    let Recorded { at, kind, agent, issue, .. } = record;
     json!({ "timestamp": at.0, "result_key": kind, "subagent": agent, "issue": issue })
 }
 
