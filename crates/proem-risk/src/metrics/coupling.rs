@@ -143,7 +143,7 @@ fn sentence(survey: &Survey<'_>, index: u32, (importers, type_only): (u32, u32),
         (0, 0) => {}
         (0, imports) => {
             let imports = count(imports, "import", "imports");
-            words.push_str(&format!("; a lower bound: {imports} of its language lead nowhere"));
+            words.push_str(&format!("; a lower bound: {imports} in its language could not be traced to a file"));
         }
         (unread, _) => {
             words.push_str(&format!("; a lower bound: {} of its language could not be read", files(unread)));

@@ -59,7 +59,11 @@ fn what_hides_importers_is_never_low() {
     check(&world, Signal::Medium, "6 files import it; a lower bound: 1 file of its language could not be read");
     let mut world = imported(1);
     world.imports("x.py", Imports::Read { resolved: 0, unresolved: 7, external: 0 });
-    check(&world, Signal::Low, "1 file imports it; a lower bound: 7 imports of its language lead nowhere");
+    check(
+        &world,
+        Signal::Low,
+        "1 file imports it; a lower bound: 7 imports in its language could not be traced to a file",
+    );
 }
 
 #[test]
