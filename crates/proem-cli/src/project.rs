@@ -105,7 +105,7 @@ pub(crate) fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Fa
     let question = git.limits().question;
     let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
     let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
-    Ok(state(git, &repository, &limits, &BTreeSet::new())?.git.commit)
+    Ok(state(git, &repository, &limits)?.git.commit)
 }
 
 /// A relative path with nothing but names in it, written the one way.

@@ -98,6 +98,8 @@ pub fn change(
     let (mut found, blobs) = comparison.find(&session)?;
     let mut untracked = Vec::new();
     if resolved.kind == Kind::WorkTree {
+        let set_up = repository.set_up();
+        found.entries.retain(|entry| entry.status != Status::Added || !set_up.wrote(entry.path.as_bytes()));
         untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
         moved::pair(&session, &mut found, &mut untracked);
     }

@@ -113,7 +113,7 @@ pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error>
     let git = GitProgram::find(&options.environment)?.within(options.limits.git);
     let mut gaps = Vec::new();
     let root = match discover(&git, &folder, options.limits.repository_time) {
-        Ok(Some(repository)) => Root::Repository(repository),
+        Ok(Some(repository)) => Root::Repository(Repository { set_up: options.set_up.clone(), ..repository }),
         Ok(None) => Root::Folder(folder.clone()),
         Err(error) if stops(&error) => return Err(error),
         Err(error) => {
@@ -168,7 +168,7 @@ fn git_state(
         bytes: options.limits.output_bytes,
         paths: options.limits.paths,
     };
-    match state(git, repository, &limits, &options.set_up) {
+    match state(git, repository, &limits) {
         Ok(state) => {
             gaps.extend(state.gaps);
             Ok(Some(state.git))

@@ -18,6 +18,7 @@ pub(crate) mod filters;
 mod limits;
 mod listed;
 mod numstat;
+mod set_up;
 pub(crate) mod special;
 mod state;
 pub(crate) mod status;
@@ -44,6 +45,7 @@ pub use discover::{Place, Repository, discover};
 pub use limits::GitLimits;
 pub use listed::{TrackedKind, listed, untracked};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
+pub(crate) use set_up::SetUp;
 pub use state::{State, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
 pub use tracked::tracked;
@@ -344,6 +346,11 @@ impl Repository {
             Place::WorkTree(root) => root,
             Place::Bare => &self.common_dir,
         }
+    }
+
+    /// What Proem wrote into its work tree.
+    pub(crate) fn set_up(&self) -> SetUp<'_> {
+        SetUp::new(self.folder(), &self.set_up)
     }
 }
 

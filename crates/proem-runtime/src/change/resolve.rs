@@ -7,15 +7,16 @@ use proem_risk::history::ObjectId;
 
 use super::{ANSWER, commit};
 use crate::{
-    Error,
-    git::{GitProgram, Place, Repository, Session, filters, status::split},
+    Error, Extent,
+    git::{GitProgram, Place, Repository, Session, SetUp, filters, parse_status, status::split},
     process::Deadline,
 };
 
 /// What a person asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
-    /// The work tree with untracked files if something there is not committed, else HEAD.
+    /// The work tree with untracked files if something there is not committed that is not [set
+    /// up](Repository::set_up), else HEAD.
     Auto,
     /// A commit.
     Rev(String),
@@ -68,7 +69,7 @@ pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64)
     let mut session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), ANSWER);
     match spec {
         Spec::Auto => {
-            if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session)? {
+            if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session, &repository.set_up())? {
                 return uncommitted(&session, Kind::WorkTree, now, "the work tree with untracked files");
             }
             single(&session, "HEAD", HEAD)
@@ -170,9 +171,17 @@ fn is_here(session: &Session<'_>, id: &ObjectId) -> Result<bool, Error> {
     Ok(answer.code == 0)
 }
 
-/// Whether something is not committed. Submodules count by their commit alone.
-fn is_dirty(session: &mut Session<'_>) -> Result<bool, Error> {
+/// Whether something is not committed that Proem did not write. Submodules count by their commit alone.
+fn is_dirty(session: &mut Session<'_>, set_up: &SetUp<'_>) -> Result<bool, Error> {
     filters::overrides(session)?;
-    let status = ["status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
-    Ok(!session.ask(&status, &[0])?.stdout.is_empty())
+    // A new folder is one line unless its files have to be told apart.
+    let untracked = if set_up.is_empty() { "--untracked-files=normal" } else { "--untracked-files=all" };
+    let status = ["status", "--porcelain=v2", "-z", untracked, "--ignore-submodules=dirty"];
+    let answer = session.ask(&status, &[0])?.stdout;
+    if set_up.is_empty() || answer.is_empty() {
+        return Ok(!answer.is_empty());
+    }
+    let listing = parse_status(&answer);
+    // What could not be read to its end is not known to be ours.
+    Ok(listing.extent == Extent::Cut || listing.entries.iter().any(|entry| !set_up.is_new(entry)))
 }

@@ -97,7 +97,9 @@ pub(super) fn untracked(
 ) -> Result<Vec<Untracked>, Error> {
     let Place::WorkTree(root) = &repository.place else { return Ok(Vec::new()) };
     let listing = session.ask_whole(&["ls-files", "-z", "--others", "--exclude-standard"], &[0])?;
-    let mut paths: Vec<&[u8]> = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()).collect();
+    let set_up = repository.set_up();
+    let paths = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    let mut paths: Vec<&[u8]> = paths.filter(|path| !set_up.wrote(path)).collect();
     if paths.len() > UNTRACKED {
         gaps.push(format!("only the first {UNTRACKED} of {} untracked files are assessed; list what needs no attention in `.gitignore`", paths.len()));
         paths.truncate(UNTRACKED);

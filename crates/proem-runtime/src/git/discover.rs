@@ -1,6 +1,7 @@
 //! Finds the repository around a folder.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     fs, io,
     os::unix::ffi::OsStrExt,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    Error,
+    Error, TrustedFile,
     files::{Content, read_regular},
     git::{GitProgram, Session, printed_path, special},
     process::Deadline,
@@ -25,6 +26,8 @@ pub struct Repository {
     pub common_dir: PathBuf,
     /// Where its files are.
     pub place: Place,
+    /// What Proem itself wrote into the work tree; as long as nobody edits or commits it, it is no change.
+    pub set_up: BTreeSet<TrustedFile>,
 }
 
 /// Where the files of a repository are.
@@ -77,7 +80,7 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
         [false, false, false] => return Err(Error::ForeignWorkTree { git_dir: common_dir }),
         _ => Place::Bare,
     };
-    Ok(Some(Repository { common_dir, place }))
+    Ok(Some(Repository { common_dir, place, set_up: BTreeSet::new() }))
 }
 
 fn is_outside(said: &str) -> bool {

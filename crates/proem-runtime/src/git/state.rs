@@ -2,32 +2,25 @@
 //!
 //! Whatever git doesn't answer in time, in full or at all is `None` with a gap, never a zero.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use proem_agents::assemble::gathered::{Divergence, Gap, Git, Head, WorkTree};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
 use crate::{
-    Error, Extent, TrustedFile,
+    Error, Extent,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Place, Repository, Session, StatusListing, Upstream,
+        GitProgram, Place, Repository, Session, SetUp, StatusListing, Upstream,
         by_hand::{Errand, by_hand},
         filters, parse_numstat, parse_status,
-        state::{
-            changes::{Lines, changes, diff_stat},
-            set_up::SetUp,
-        },
+        state::changes::{Lines, changes, diff_stat},
     },
     process::Deadline,
 };
 
 mod changes;
-mod set_up;
 
 /// Bounds on finding out a repository's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,26 +46,21 @@ pub struct State {
 
 /// Finds out the state of `repository`.
 ///
-/// The branches of a bare repository aren't compared with an upstream. Files of `set_up` that are not committed yet
-/// and have those bytes are no changes: Proem wrote them.
+/// The branches of a bare repository aren't compared with an upstream. Files of [`Repository::set_up`] that are not
+/// committed yet and have those bytes are no changes.
 ///
 /// # Errors
 ///
 /// Whatever kept git from saying what HEAD is, and [`Error::NotRegular`] if it waited for a named pipe or a device.
 /// What else is missing of the rest is a gap.
-pub fn state(
-    git: &GitProgram,
-    repository: &Repository,
-    limits: &StateLimits,
-    set_up: &BTreeSet<TrustedFile>,
-) -> Result<State, Error> {
+pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<State, Error> {
     let folder = repository.folder();
     let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
     let mut git_state = Git { head, commit, upstream: None, work_tree: None };
     let mut gaps = Vec::new();
-    if let Place::WorkTree(root) = &repository.place {
+    if let Place::WorkTree(_) = repository.place {
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
-        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &SetUp::new(root, set_up), &mut gaps)?;
+        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps)?;
         git_state.upstream = upstream;
         git_state.work_tree = Some(work_tree);
     }
@@ -141,7 +129,7 @@ fn work_tree(
         let untracked = untracked(session, set_up, gaps)?;
         return Ok((None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing }));
     };
-    status.entries.retain(|entry| !set_up.added(entry));
+    status.entries.retain(|entry| !set_up.is_new(entry));
     let upstream = upstream(status.upstream, gaps);
     let staged = numstat(session, Side::Staged, &status, gaps)?;
     let unstaged = numstat(session, Side::Unstaged, &status, gaps)?;

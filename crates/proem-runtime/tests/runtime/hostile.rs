@@ -203,7 +203,7 @@ fn run_everything(fixture: &Fixture) {
     let minute = Duration::from_mins(1);
     let limits = StateLimits { head: minute, changes: minute, bytes: 1 << 20, paths: 10 };
     let repository = discover(&git, &fixture.repo, minute).unwrap().unwrap();
-    state(&git, &repository, &limits, &std::collections::BTreeSet::new()).unwrap();
+    state(&git, &repository, &limits).unwrap();
     tracked(&git, &fixture.repo, &[".proem/private/memory.jsonl"], minute).unwrap();
     for folder in [".", ".git", ".proem"] {
         gather(&fixture.repo.join(folder), &fixture.options()).unwrap();

@@ -1,6 +1,6 @@
 //! The places that a folder can be in.
 
-use std::{fs, time::Duration};
+use std::{collections::BTreeSet, fs, time::Duration};
 
 use proem_agents::assemble::gathered::{Divergence, Git, Head};
 use proem_runtime::{
@@ -40,7 +40,10 @@ fn a_subfolder_belongs_to_its_repository() {
     fixture.write("deep/er/AGENTS.md", "not this one, although it is longer");
     let repository = discovered(&fixture, "deep/er").unwrap().unwrap();
     let common_dir = fixture.repo.join(".git");
-    assert_eq!(repository, Repository { common_dir, place: Place::WorkTree(fixture.repo.clone()) });
+    assert_eq!(
+        repository,
+        Repository { common_dir, place: Place::WorkTree(fixture.repo.clone()), set_up: BTreeSet::new() }
+    );
     let gathered = gather(&fixture.repo.join("deep/er"), &fixture.options()).unwrap();
     assert_eq!(gathered.rule_files, fixture.gather().rule_files);
     assert_eq!(gathered.git, fixture.gather().git);
@@ -53,7 +56,10 @@ fn a_path_may_hold_newlines() {
     fixture.git(&["init", "-q", odd]);
     let folder = fixture.repo.join(odd);
     let repository = discovered(&fixture, odd).unwrap().unwrap();
-    assert_eq!(repository, Repository { common_dir: folder.join(".git"), place: Place::WorkTree(folder) });
+    assert_eq!(
+        repository,
+        Repository { common_dir: folder.join(".git"), place: Place::WorkTree(folder), set_up: BTreeSet::new() }
+    );
 }
 
 #[test]
@@ -102,7 +108,10 @@ fn a_bare_repository_has_a_head_and_no_files() {
     assert_eq!(git.work_tree, None);
     assert_eq!((gathered.rule_files.len(), gathered.gaps.len()), (0, 0));
     let repository = discovered(&fixture, "../bare").unwrap().unwrap();
-    assert_eq!(repository, Repository { common_dir: fixture.base.join("bare"), place: Place::Bare });
+    assert_eq!(
+        repository,
+        Repository { common_dir: fixture.base.join("bare"), place: Place::Bare, set_up: BTreeSet::new() }
+    );
     assert_eq!(discovered(&fixture, ".git").unwrap().unwrap().place, Place::Bare);
 }
 
@@ -112,7 +121,7 @@ fn a_linked_work_tree_shares_the_git_folder() {
     fixture.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
     let repository = discovered(&fixture, "../side").unwrap().unwrap();
     let place = Place::WorkTree(fixture.base.join("side"));
-    assert_eq!(repository, Repository { common_dir: fixture.repo.join(".git"), place });
+    assert_eq!(repository, Repository { common_dir: fixture.repo.join(".git"), place, set_up: BTreeSet::new() });
     let gathered = gather(&fixture.base.join("side"), &fixture.options()).unwrap();
     assert_branch(git_of(&gathered), "side");
     assert_eq!(gathered.gaps, []);
@@ -137,7 +146,10 @@ fn a_submodule_is_a_repository_of_its_own() {
     fixture.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../other", "sub"]);
     let repository = discovered(&fixture, "sub").unwrap().unwrap();
     let place = Place::WorkTree(fixture.repo.join("sub"));
-    assert_eq!(repository, Repository { common_dir: fixture.repo.join(".git/modules/sub"), place });
+    assert_eq!(
+        repository,
+        Repository { common_dir: fixture.repo.join(".git/modules/sub"), place, set_up: BTreeSet::new() }
+    );
     assert_eq!(gather(&fixture.repo.join("sub"), &fixture.options()).unwrap().gaps, []);
     assert_eq!(fixture.gather().gaps, []);
 }

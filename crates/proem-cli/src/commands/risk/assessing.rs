@@ -70,7 +70,7 @@ impl Assessing {
     /// If there is no repository, a revision is none, or git can't be read.
     pub(super) fn begin(args: &Risk, places: &Places, project: &Project) -> Result<Self, Failure> {
         let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
-        let repository = repository(&git, &args.root)?;
+        let repository = repository(&git, &args.root, project)?;
         let (grounds, corpora) = Grounds::of(args, places, project)?;
         let (wanted, left_out) = wanted(&git, &repository, (args, grounds.now))?;
         let found = Found { git: &git, repository: &repository, all: &wanted, grounds, corpora };
@@ -90,7 +90,7 @@ impl Assessing {
         let words = |failure: Failure| failure.to_string();
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
         let git = git.within(project.config.git.limits());
-        let repository = repository(&git, root).map_err(words)?;
+        let repository = repository(&git, root, project).map_err(words)?;
         let corpora = assessed.grounds.corpora()?;
         let find = |place: &Place| place.find(&git, &repository, assessed.grounds.now);
         let change = find(&assessed.change)?;
@@ -215,8 +215,9 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
     wanted.get().min(cores.max(1)).min(changes.max(1))
 }
 
-fn repository(git: &GitProgram, root: &Path) -> Result<Repository, Failure> {
+fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Repository, Failure> {
     let found = discover(git, root, git.limits().question)?;
+    let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
         Failure::usage(format!(

@@ -99,3 +99,28 @@ fn changes_assessed_together_are_what_they_are_alone() {
     let named = proem(&[&["--no-cache"], ids.as_slice()].concat());
     assert!(named.as_array().unwrap().iter().zip(together).all(|(named, one)| alone(named) == alone(one)));
 }
+
+#[test]
+fn what_init_wrote_is_no_change_until_somebody_edits_it() {
+    let fixture = core().repository();
+    assert_eq!(fixture.proem(&["init"]).code(), 0);
+    let assessed = |more: &[&str]| {
+        let args = [&["risk", "--no-model", "--no-record", "--json"], more].concat();
+        let report = fixture.proem(&args).json();
+        let files = report["files"].as_array().unwrap().iter();
+        let paths: Vec<String> = files.map(|file| file["path"].as_str().unwrap().to_owned()).collect();
+        (report["change"]["kind"].as_str().unwrap().to_owned(), paths.join(" "))
+    };
+    let last_commit = ("commit".to_owned(), "core.py one.py".to_owned());
+    assert_eq!(assessed(&[]), last_commit);
+    fixture.git(&["add", "-A"]);
+    assert_eq!(assessed(&[]), last_commit);
+    fixture.write("core.py", "import one\n");
+    let mine = ("work-tree".to_owned(), "core.py".to_owned());
+    assert_eq!(assessed(&[]), mine);
+    assert_eq!(assessed(&["--worktree"]), mine);
+    fixture.write("proem.toml", "# edited\n");
+    assert_eq!(assessed(&[]).1, "core.py proem.toml");
+    // What is staged is what will be committed, whoever wrote it.
+    assert!(assessed(&["--staged"]).1.contains("proem.toml"));
+}

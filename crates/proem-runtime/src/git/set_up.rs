@@ -15,23 +15,30 @@ use crate::{
 const LARGEST: usize = 1024 * 1024;
 
 /// The files that were written into one work tree.
-pub(super) struct SetUp<'s> {
+#[derive(Debug)]
+pub(crate) struct SetUp<'s> {
     root: &'s Path,
     files: &'s BTreeSet<TrustedFile>,
 }
 
 impl<'s> SetUp<'s> {
-    pub(super) const fn new(root: &'s Path, files: &'s BTreeSet<TrustedFile>) -> Self {
+    pub(crate) const fn new(root: &'s Path, files: &'s BTreeSet<TrustedFile>) -> Self {
         Self { root, files }
     }
 
     /// Whether a path is new to the repository and as it was written.
-    pub(super) fn added(&self, entry: &StatusEntry) -> bool {
-        matches!(entry.kind, StatusKind::Tracked { staged: b'A', unstaged: b'.' }) && self.wrote(&entry.path)
+    pub(crate) fn is_new(&self, entry: &StatusEntry) -> bool {
+        let added = StatusKind::Tracked { staged: b'A', unstaged: b'.' };
+        (entry.kind == added || entry.kind == StatusKind::Untracked) && self.wrote(&entry.path)
+    }
+
+    /// Whether it wrote nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
 
     /// Whether a path has the bytes with which it was written.
-    pub(super) fn wrote(&self, path: &[u8]) -> bool {
+    pub(crate) fn wrote(&self, path: &[u8]) -> bool {
         let written: Vec<&TrustedFile> = self.files.iter().filter(|file| file.name.as_bytes() == path).collect();
         if written.is_empty() {
             return false;
