@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proem_engine::catalogue::servers::{Syntax, parse as servers};
-use proem_engine::catalogue::{
+use proem_select::catalogue::servers::{Syntax, parse as servers};
+use proem_select::catalogue::{
     Approval, Approvals, Catalogue, Manifest, Name, SourceFile, Standing, findings, lines, own, signature, skill,
     tools_list,
 };

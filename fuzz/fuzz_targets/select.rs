@@ -8,8 +8,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_engine::select::{Calibrations, Index, Lexicon, MAX_PARTS, Selector, Usage, WordWeights};
+use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_select::select::{Calibrations, Index, Lexicon, MAX_PARTS, Selector, Usage, WordWeights};
 
 static SELECTOR: LazyLock<Selector> = LazyLock::new(|| Selector::shipped().expect("as shipped"));
 

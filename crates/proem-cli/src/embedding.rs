@@ -9,11 +9,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use proem_embed::StaticModel;
-use proem_engine::embedding::{Embedder, ModelId, Pieces, Vector};
-use proem_engine::select::{Calibrations, Selector};
 use proem_runtime::Environment;
 use proem_runtime::files::{self, Content};
 use proem_runtime::remote_embedder::{Limits, RemoteEmbedder};
+use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
+use proem_select::select::{Calibrations, Selector};
 
 use crate::calling::located;
 use crate::config::{Config, EmbeddingFile};

@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use proem_engine::catalogue::{Catalogue, Kind};
 use proem_guard::calibrate::{Calibration, stage};
 use proem_guard::{Guard, Policy, Tool};
 use proem_runtime::files;
+use proem_select::catalogue::{Catalogue, Kind};
 
 use crate::failure::Failure;
 use crate::places::Places;

@@ -10,9 +10,9 @@ use std::hint::black_box;
 use bm25::{Document, SearchEngineBuilder, Tokenizer};
 use criterion::{Criterion, criterion_group, criterion_main};
 use proem_embed::StaticModel;
-use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_engine::embedding::{Embedder as _, Vector};
-use proem_engine::select::{Index, Meant, Selector, Usage};
+use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_select::embedding::{Embedder as _, Vector};
+use proem_select::select::{Index, Meant, Selector, Usage};
 
 const TOOLS: usize = 4000;
 const WORDS: &str = "account add address agenda alert analyse annotate archive article assign attach audio backup \

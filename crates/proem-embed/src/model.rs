@@ -2,10 +2,8 @@
 
 use core::{fmt, fmt::Write as _, ops::ControlFlow};
 
-use proem_engine::{
-    Error as EngineError, ErrorKind as EngineErrorKind,
-    embedding::{Embedder, ModelId, Pieces, Vector},
-};
+use proem_engine::{Error as EngineError, ErrorKind as EngineErrorKind};
+use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
 
 use crate::{
     error::{Error, ErrorKind},

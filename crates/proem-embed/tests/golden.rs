@@ -6,7 +6,7 @@
 //! precision. Coordinates are numbers 0, 1, 128 and 255 of the unit vector.
 
 use proem_embed::StaticModel;
-use proem_engine::embedding::{Embedder as _, Vector};
+use proem_select::embedding::{Embedder as _, Vector};
 
 struct Golden {
     text: &'static str,

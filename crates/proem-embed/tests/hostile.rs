@@ -9,7 +9,7 @@
 mod small;
 
 use proem_embed::{ErrorKind, Parts, StaticModel, pack, table::MAX_TOKEN_BYTES};
-use proem_engine::embedding::Embedder as _;
+use proem_select::embedding::Embedder as _;
 use proptest::prelude::*;
 use small::{TOKENS, file};
 

@@ -4,7 +4,7 @@
 mod small;
 
 use proem_embed::{MAX_TEXT_BYTES, MAX_TOKENS, StaticModel};
-use proem_engine::embedding::Embedder as _;
+use proem_select::embedding::Embedder as _;
 use small::{TOKENS, file};
 
 fn check(text: &str, expected: &[&str]) {

@@ -253,7 +253,7 @@ pub(crate) fn unused(texts: &[&str]) -> Option<char> {
 }
 
 /// Every text and name in a value.
-pub(crate) fn collect_ordered<'v>(value: &'v Ordered, texts: &mut Vec<&'v str>) {
+pub fn collect_ordered<'v>(value: &'v Ordered, texts: &mut Vec<&'v str>) {
     match value {
         Ordered::Text(text) => texts.push(text),
         Ordered::List(items) => items.iter().for_each(|item| collect_ordered(item, texts)),

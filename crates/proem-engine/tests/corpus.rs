@@ -10,7 +10,6 @@ use std::path::Path;
 
 use proem_engine::ErrorKind;
 use proem_engine::assemble::{Options, assemble};
-use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
 use proem_engine::contract::Contract;
 use proem_engine::decode::{MAX_REPAIRS, decode};
 use proem_engine::input::{Inputs, Value};
@@ -18,7 +17,6 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::{PartialText, PromptFile};
 use proem_engine::prompt::origin::Origin;
-use proem_engine::select::{Calibrations, Index, Lexicon, Selector, Usage, WordWeights};
 use proem_engine::tokens::{Counts, OpenAi};
 use proem_guard::Key;
 
@@ -74,40 +72,6 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
         }
     }
-}
-
-#[test]
-fn what_selection_reads_is_read_or_refused_and_any_task_is_ranked() {
-    let shipped = Selector::shipped().unwrap();
-    let mut read = BTreeMap::<char, usize>::new();
-    for (name, text) in corpus("select") {
-        let mut chars = text.chars();
-        let kind = chars.next().unwrap_or('q');
-        let rest = chars.as_str();
-        let (words, calibrations) = (shipped.words().clone(), shipped.calibrations().clone());
-        let (mut selector, mut usage) = (shipped.clone(), Usage::default());
-        let accepted = match kind {
-            'u' => Usage::parse(rest).map(|table| usage = table),
-            'l' => Lexicon::parse(rest).map(|lexicon| selector = Selector::new(lexicon, words, calibrations)),
-            'w' => WordWeights::parse(rest)
-                .map(|words| selector = Selector::new(shipped.lexicon().clone(), words, calibrations)),
-            'c' => {
-                Calibrations::parse(rest).map(|read| selector = Selector::new(shipped.lexicon().clone(), words, read))
-            }
-            _ => Ok(()),
-        };
-        *read.entry(kind).or_default() += usize::from(accepted.is_ok());
-        let once = Usage::parse(&usage.write()).unwrap();
-        assert_eq!(Usage::parse(&once.write()).unwrap().write(), once.write(), "{name}");
-        let tools = parse_lines("f", "{\"name\":\"play\",\"description\":\"Plays a song.\"}\n{\"name\":\"weather\"}\n");
-        let all = Catalogue::new(tools, &Approvals::default());
-        let query = selector.query(rest);
-        let index = Index::new(all.entries(), &usage, &selector);
-        let ranking = selector.rank(all.entries(), &index, &query, None).unwrap();
-        assert_eq!(ranking.ranked.len(), 2, "{name}");
-        assert!(ranking.ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.probability)), "{name}: {ranking:?}");
-    }
-    assert!(read.len() == 5 && read.values().all(|accepted| *accepted > 0), "{read:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use proem_embed::{Parts, StaticModel};
-use proem_engine::embedding::Embedder as _;
+use proem_select::embedding::Embedder as _;
 
 use crate::npy::Array;
 

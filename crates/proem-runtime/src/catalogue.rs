@@ -9,8 +9,8 @@ mod folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use proem_engine::catalogue::servers::{self, Base, PLACES};
-use proem_engine::catalogue::{At, Name, Parsed, Problem, SourceFile, Standing, lines, own, skill, tools_list};
+use proem_select::catalogue::servers::{self, Base, PLACES};
+use proem_select::catalogue::{At, Name, Parsed, Problem, SourceFile, Standing, lines, own, skill, tools_list};
 
 use folder::Folder;
 

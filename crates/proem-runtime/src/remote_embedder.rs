@@ -19,11 +19,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use proem_engine::call::{Failure, FailureKind};
-use proem_engine::catalogue::Hash;
-use proem_engine::embedding::{Embedder, ModelId, Vector};
 use proem_engine::providers::Provider;
 use proem_engine::{Error, ErrorKind};
 use proem_llm::endpoint::Endpoint;
+use proem_select::catalogue::Hash;
+use proem_select::embedding::{Embedder, ModelId, Vector};
 
 use self::asking::Asking;
 

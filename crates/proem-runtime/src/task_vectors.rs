@@ -13,8 +13,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use proem_engine::Error as EngineError;
-use proem_engine::catalogue::Hash;
-use proem_engine::embedding::{Embedder, ModelId, Vector, embed};
+use proem_select::catalogue::Hash;
+use proem_select::embedding::{Embedder, ModelId, Vector, embed};
 use proem_text::normalise::normalise;
 
 use crate::Error;

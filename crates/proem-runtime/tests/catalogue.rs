@@ -10,8 +10,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proem_engine::catalogue::{Approvals, Catalogue, Standing};
 use proem_runtime::catalogue::{Discovered, Holds, NamedBy, NamedSource, Sources, discover};
+use proem_select::catalogue::{Approvals, Catalogue, Standing};
 use tempfile::TempDir;
 
 const SKILL: &str = "---\nname: NAME\ndescription: Does NAME.\n---\nbody\n";

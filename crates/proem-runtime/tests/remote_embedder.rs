@@ -4,13 +4,13 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-use proem_engine::embedding::{Embedder as _, ModelId, embed};
 use proem_engine::providers::Provider;
 use proem_engine::{Error, ErrorKind};
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_llm::scripted::{Ending, Fault, How, Reply, Say, Script, Server, Vectors};
 use proem_llm::secret::Secret;
 use proem_runtime::remote_embedder::{Limits, MAX_TEXTS, RemoteEmbedder};
+use proem_select::embedding::{Embedder as _, ModelId, embed};
 
 fn endpoint(base_url: &str) -> Endpoint {
     let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use proem_engine::input::{Inputs, Value};
-use proem_engine::mode::Mode;
 use proem_engine::prompt::loaded::Prompt;
 use proem_guard::Untrusted;
+use proem_select::mode::Mode;
 use proem_text::character::{is_control, is_line_break};
 
 use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};

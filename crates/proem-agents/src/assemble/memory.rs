@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::Error;
-use proem_engine::catalogue::{Hash, text_hash};
-use proem_engine::embedding::Vector;
 use proem_guard::{Untrusted, Verdict};
+use proem_select::catalogue::{Hash, text_hash};
+use proem_select::embedding::Vector;
 use proem_text::words::words;
 
 use super::gathered::Entry;
@@ -162,7 +162,7 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
     use proem_engine::ErrorKind;
-    use proem_engine::embedding::ModelId;
+    use proem_select::embedding::ModelId;
     use proem_text::{Label, Source};
 
     fn entry(line: usize, time: Option<i64>, kind: &str, text: &str) -> Entry {

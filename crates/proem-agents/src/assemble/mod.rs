@@ -18,7 +18,6 @@ use std::sync::OnceLock;
 
 use proem_engine::assemble::{Options, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
-use proem_engine::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;
 use proem_engine::prompt::file::PartialText;
@@ -26,10 +25,11 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
-use proem_engine::select::BaseNames;
 use proem_engine::tokens::Counts;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Key, Untrusted};
+use proem_select::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
+use proem_select::select::BaseNames;
 
 use gathered::{Entry, Gathered};
 use inputs::Named;

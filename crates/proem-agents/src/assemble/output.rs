@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::catalogue::{Approval, Kind};
-use proem_engine::mode::Mode;
 use proem_engine::report::Report;
 use proem_engine::section::Layer;
 use proem_guard::{Untrusted, show};
+use proem_select::catalogue::{Approval, Kind};
+use proem_select::mode::Mode;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;

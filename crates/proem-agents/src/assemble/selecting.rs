@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 
 use proem_engine::Error;
-use proem_engine::catalogue::{Approval, Capability, Catalogue, Kind, signature};
 use proem_engine::input::Value;
-use proem_engine::select::{BaseNames, Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
 use proem_guard::Untrusted;
+use proem_select::catalogue::{Approval, Capability, Catalogue, Kind, signature};
+use proem_select::select::{BaseNames, Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
 
 /// What is selected from, and the task prepared for it.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::mode::Mode;
 use proem_engine::section::Layer;
-use proem_engine::select::Caps;
+use proem_select::mode::Mode;
+use proem_select::select::Caps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

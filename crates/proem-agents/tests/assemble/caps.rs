@@ -6,9 +6,9 @@ use proem_agents::assemble::Task;
 use proem_agents::assemble::gathered::{Change, Status};
 use proem_agents::assemble::settings::{LayerName, ModeSettings, Settings};
 use proem_engine::ErrorKind;
-use proem_engine::mode::Mode;
 use proem_engine::report::State;
 use proem_engine::section::Layer;
+use proem_select::mode::Mode;
 
 use crate::scene::{Scene, differing, outside, text_of};
 

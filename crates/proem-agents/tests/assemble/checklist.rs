@@ -1,7 +1,7 @@
 //! What the prompt has to say, as the checklist beside it lists it.
 
 use proem_agents::assemble::Task;
-use proem_engine::mode::Mode;
+use proem_select::mode::Mode;
 use serde::Deserialize;
 
 use crate::scene::{Scene, outside, text_of};

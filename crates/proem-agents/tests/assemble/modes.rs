@@ -1,7 +1,7 @@
 //! Which mode a task's words tell, on the committed cases.
 
 use proem_agents::assemble::{keywords, phrases};
-use proem_engine::mode::{Hints, Inferred, Keywords, Phrases, Wording, infer};
+use proem_select::mode::{Hints, Inferred, Keywords, Phrases, Wording, infer};
 
 const CASES: &str = include_str!("../../data/mode-cases.jsonl");
 

@@ -3,10 +3,10 @@
 use proem_agents::assemble::Task;
 use proem_agents::assemble::output::degraded;
 use proem_agents::assemble::settings::{ModeSettings, Settings};
-use proem_engine::catalogue::{Approvals, Catalogue, Kind, parse_lines};
-use proem_engine::mode::Mode;
 use proem_engine::prompt::book::Book;
 use proem_engine::section::CacheClass;
+use proem_select::catalogue::{Approvals, Catalogue, Kind, parse_lines};
+use proem_select::mode::Mode;
 use proptest::prelude::*;
 
 use crate::scene::{Scene, Shelf, prompt_with, text_of};

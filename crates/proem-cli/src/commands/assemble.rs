@@ -11,7 +11,6 @@ use proem_agents::assemble::output::{Extra, Output, capability_tokens, degraded,
 use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, text};
 use proem_agents::screen::{Noted, Screening};
 use proem_engine::cache::{CachePlan, plan};
-use proem_engine::mode::{Basis, GitChanges, Hints, Interaction, Mode};
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
@@ -20,6 +19,7 @@ use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_runtime::records::{Start, assembled as recorded_assembly};
 use proem_runtime::{Environment, GatherOptions, gather, installation_key};
+use proem_select::mode::{Basis, GitChanges, Hints, Interaction, Mode};
 use proem_store::record::Numbers;
 use proem_text::json as text_json;
 use proem_text::{Label, Source};

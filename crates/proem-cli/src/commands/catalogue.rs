@@ -10,10 +10,10 @@ mod show;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind, Modes, Name, findings, signature};
-use proem_engine::mode::Mode;
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::{Guard, Untrusted, show as door};
+use proem_select::catalogue::{Approval, Capability, Catalogue, Finding, Kind, Modes, Name, findings, signature};
+use proem_select::mode::Mode;
 use serde_json::{Value, json};
 
 use crate::args::CatalogueCommand;
@@ -92,7 +92,7 @@ fn summary_json(entry: &Capability, findings: &[Finding]) -> Value {
 
 /// Where in its file an entry stands.
 fn place(entry: &Capability) -> String {
-    use proem_engine::catalogue::At;
+    use proem_select::catalogue::At;
     match &entry.origin().at {
         At::Whole => String::new(),
         At::Line { line, column } => format!("{line}:{column}"),

@@ -6,14 +6,14 @@ use proem_agents::assemble::gathered::Gathered;
 use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded};
 use proem_agents::assemble::selecting::Candidate;
 use proem_engine::cache::CachePlan;
-use proem_engine::catalogue::Approval;
-use proem_engine::mode::Basis;
 use proem_engine::profile::Adapted;
 use proem_engine::providers::Model;
 use proem_engine::report::{SectionReport, State};
 use proem_engine::section::Trust;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
+use proem_select::catalogue::Approval;
+use proem_select::mode::Basis;
 
 use super::assemble::OTHERWISE;
 use super::run::account::profile;

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proem_engine::select::MAX_BYTES;
 use proem_guard::show;
+use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::args::Select;

@@ -15,6 +15,6 @@ pub mod render;
 mod shape;
 mod template;
 mod walk;
-pub(crate) mod yaml;
+pub mod yaml;
 
 pub use self::render::RENDERING;

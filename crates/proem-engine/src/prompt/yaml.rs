@@ -21,15 +21,19 @@ const MAX_ALIASED_BYTES: usize = 256 * 1024;
 
 /// One node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) span: Span,
-    pub(crate) data: Data,
+pub struct Node {
+    /// The bytes.
+    pub span: Span,
+    /// What it holds.
+    pub data: Data,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Data {
+pub enum Data {
+    /// A text, number, boolean or null.
     Scalar(Json),
+    /// A sequence.
     List(Vec<Node>),
     /// Keys in file order; a repeated key is an error when the tree is built.
     Map(Vec<(Key, Node)>),
@@ -37,27 +41,35 @@ pub(crate) enum Data {
 
 /// A mapping's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub(crate) name: String,
-    pub(crate) span: Span,
+pub struct Key {
+    /// The key.
+    pub name: String,
+    /// The bytes that it stands on.
+    pub span: Span,
 }
 
 impl Node {
-    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+    /// The value of a key, if it is a mapping that has it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
         match &self.data {
             Data::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
             _ => None,
         }
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// Its text, if it is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(Json::String(text)) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn to_json(&self) -> Json {
+    /// It as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
         match &self.data {
             Data::Scalar(json) => json.clone(),
             Data::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
@@ -68,7 +80,8 @@ impl Node {
     }
 
     /// The node's value, its keys in the order of the file.
-    pub(crate) fn to_ordered(&self) -> Ordered {
+    #[must_use]
+    pub fn to_ordered(&self) -> Ordered {
         match &self.data {
             Data::Scalar(json) => json.clone().into(),
             Data::List(items) => Ordered::List(Arc::new(items.iter().map(Self::to_ordered).collect())),
@@ -82,7 +95,7 @@ impl Node {
 }
 
 /// Parses one document; `start` is where `source` stands in its file, in bytes.
-pub(crate) fn parse(source: &str, start: usize) -> Result<Option<Node>, Diagnostic> {
+pub fn parse(source: &str, start: usize) -> Result<Option<Node>, Diagnostic> {
     Builder::new(source, start).build()
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use proem_agents::assemble::{keywords, mode_examples, phrases};
 use proem_embed::StaticModel;
-use proem_engine::embedding::{Embedder as _, Vector};
-use proem_engine::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
-use proem_engine::select::Selector;
 use proem_score::interval::{Z95, wilson};
+use proem_select::embedding::{Embedder as _, Vector};
+use proem_select::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
+use proem_select::select::Selector;
 use serde::Deserialize;
 
 use crate::selection::data::text;

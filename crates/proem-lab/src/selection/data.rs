@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use proem_engine::catalogue::{Approvals, Capability, Catalogue, parse_lines};
 use proem_guard::show;
+use proem_select::catalogue::{Approvals, Capability, Catalogue, parse_lines};
 use serde::Deserialize;
 
 /// A request.
@@ -35,7 +35,7 @@ impl Tools {
         Ok(Self::new(&parse_lines(&path.display().to_string(), &text(path)?)))
     }
 
-    fn new(parsed: &proem_engine::catalogue::Parsed) -> Self {
+    fn new(parsed: &proem_select::catalogue::Parsed) -> Self {
         let catalogue = Catalogue::new(parsed.clone(), &Approvals::default());
         let name = |capability: &Capability| show::json(capability.own_name()).as_str().unwrap_or_default().to_owned();
         let places = (0..).zip(catalogue.entries()).map(|(place, entry)| (name(entry), place)).collect();

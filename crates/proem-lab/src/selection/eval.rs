@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proem_embed::StaticModel;
-use proem_engine::catalogue::Capability;
-use proem_engine::embedding::Embedder as _;
-use proem_engine::select::{Index, Meant, Ranking, Selector, Usage, Used, key};
 use proem_score::interval::{Z95, wilson};
 use proem_score::measure;
+use proem_select::catalogue::Capability;
+use proem_select::embedding::Embedder as _;
+use proem_select::select::{Index, Meant, Ranking, Selector, Usage, Used, key};
 
 use super::data::{Dice, Request, Tools, requests};
 use super::peers::Peers;

@@ -1,7 +1,7 @@
 //! A conditional logit (McFadden 1974): the weights under which the entry that served a request
 //! is the likeliest among all entries.
 
-use proem_engine::select::{FEATURES, Features};
+use proem_select::select::{FEATURES, Features};
 
 /// One request: the evidence of every entry and which one served it.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! What a user would pick instead: BM25 over words, one vector for each text, and both by rank.
 
 use proem_embed::StaticModel;
-use proem_engine::catalogue::{Capability, texts};
-use proem_engine::embedding::{Embedder as _, Vector};
 use proem_guard::show;
 use proem_score::bm25;
+use proem_select::catalogue::{Capability, texts};
+use proem_select::embedding::{Embedder as _, Vector};
 use proem_text::words::words;
 
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).

@@ -6,13 +6,13 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use proem_engine::embedding::Embedder as _;
 use proem_engine::providers::Provider;
-use proem_engine::select::Selector;
 use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::remote_embedder::{Limits, RemoteEmbedder};
+use proem_select::embedding::Embedder as _;
+use proem_select::select::Selector;
 
 use super::data::{Tools, requests};
 use super::train::{RemoteModel, TrainSelect, shorten, weights_of};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use proem_engine::select::WordWeights;
+use proem_select::select::WordWeights;
 
 use super::data::{Request, requests};
 use super::train::{MODEL, WORDS, model};

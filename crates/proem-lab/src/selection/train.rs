@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_embed::StaticModel;
-use proem_engine::catalogue::manifest::Quantised;
-use proem_engine::catalogue::{Embed, Hash, Manifest, vectorise};
-use proem_engine::embedding::{Embedder, Vector, embed};
-use proem_engine::select::{
+use proem_score::linear;
+use proem_select::catalogue::manifest::Quantised;
+use proem_select::catalogue::{Embed, Hash, Manifest, vectorise};
+use proem_select::embedding::{Embedder, Vector, embed};
+use proem_select::select::{
     Calibration, Calibrations, FEATURES, Index, Lexicon, Meant, Query, Selector, Usage, Used, WordWeights, key,
 };
-use proem_score::linear;
 
 use super::data::{Dice, Request, Tools, requests, text};
 use super::fit::{Choice, fit};
@@ -58,10 +58,10 @@ pub(crate) struct RemoteModel {
 
 /// Where the files are, from the workspace's folder.
 pub(crate) const MODEL: &str = "crates/proem-embed/data/static-1.bin";
-pub(crate) const WORDS: &str = "crates/proem-engine/data/select-words.tsv";
-const USAGE: &str = "crates/proem-engine/data/select-usage.tsv";
-const WEIGHTS: &str = "crates/proem-engine/data/select-weights.json";
-pub(crate) const LEXICON: &str = "crates/proem-engine/data/lexicon.tsv";
+pub(crate) const WORDS: &str = "crates/proem-select/data/select-words.tsv";
+const USAGE: &str = "crates/proem-select/data/select-usage.tsv";
+const WEIGHTS: &str = "crates/proem-select/data/select-weights.json";
+pub(crate) const LEXICON: &str = "crates/proem-select/data/lexicon.tsv";
 
 /// How many times tools lose their usage at random.
 const EPISODES: u64 = 15;
@@ -144,7 +144,7 @@ pub(crate) fn model(raw: &Path, training: &[Request]) -> Result<Vec<u8>, String>
     pack::file(raw, &|row, scale| {
         let token = u32::try_from(row).ok().and_then(|row| plain.token(row)).unwrap_or_default();
         let punctuation = token.chars().count() == 1 && !token.chars().all(char::is_alphanumeric);
-        let weight = proem_engine::select::rarity(with.get(row).copied().unwrap_or(0), training.len());
+        let weight = proem_select::select::rarity(with.get(row).copied().unwrap_or(0), training.len());
         if punctuation { 0.0 } else { scale * weight }
     })
 }

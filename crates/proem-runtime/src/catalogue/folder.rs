@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use proem_engine::catalogue::MAX_FILE_BYTES;
+use proem_select::catalogue::MAX_FILE_BYTES;
 
 use crate::Error;
 use crate::error::shown;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::catalogue::Hash;
+use proem_select::catalogue::Hash;
 use proem_text::json;
 use serde_json::{Map, Value, json};
 

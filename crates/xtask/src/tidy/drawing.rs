@@ -19,8 +19,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),
     ("proem-llm", &["proem-engine"]),
-    ("proem-embed", &["proem-engine"]),
-    ("proem-agents", &["proem-engine", "proem-lisp", "proem-risk"]),
+    ("proem-embed", &["proem-select"]),
+    ("proem-agents", &["proem-lisp", "proem-risk", "proem-select"]),
+    ("proem-select", &["proem-engine"]),
     ("proem-engine", &["proem-guard"]),
     ("proem-guard", &["proem-score", "proem-text"]),
     ("proem-lisp", &["proem-text"]),
@@ -40,6 +41,7 @@ pub(crate) const PURE: &[&str] = &[
     "proem-lisp",
     "proem-risk",
     "proem-score",
+    "proem-select",
     "proem-text",
 ];
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Approval, Capability, Catalogue, Finding, Kind};
 use proem_guard::show as door;
+use proem_select::catalogue::{Approval, Capability, Catalogue, Finding, Kind};
 use proem_text::json;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_engine::catalogue::Finding;
+use proem_select::catalogue::Finding;
 use proem_text::json;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Approval, Capability, Kind};
+use proem_select::catalogue::{Approval, Capability, Kind};
 use proem_text::json;
 use serde_json::{Value, json};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proem_engine::catalogue::{Approvals, Catalogue, Hash, Name, Standing};
 use proem_guard::show;
 use proem_runtime::catalogue::{Holds, MANIFESTS, NamedBy, NamedSource, Sources, discover};
 use proem_runtime::files::{self, Access};
+use proem_select::catalogue::{Approvals, Catalogue, Hash, Name, Standing};
 
 use crate::config::CatalogueFiles;
 use crate::failure::Failure;
@@ -112,7 +112,7 @@ fn named(files: &CatalogueFiles, by: NamedBy) -> Vec<NamedSource> {
 }
 
 fn servers(
-    configured: Vec<proem_engine::catalogue::servers::Server>,
+    configured: Vec<proem_select::catalogue::servers::Server>,
     manifests: BTreeMap<Name, String>,
 ) -> Vec<ServerState> {
     let mut all: BTreeMap<Name, ServerState> = BTreeMap::new();

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proem_engine::catalogue::manifest::{Changes, MAX_MANIFEST_BYTES};
-use proem_engine::catalogue::{Catalogue, Embed, Hash, Manifest, Name, Vectorised, vectorise};
 use proem_guard::show;
 use proem_runtime::files::{self, Access, Content};
+use proem_select::catalogue::manifest::{Changes, MAX_MANIFEST_BYTES};
+use proem_select::catalogue::{Catalogue, Embed, Hash, Manifest, Name, Vectorised, vectorise};
 use proem_text::json;
 use serde_json::{Value, json};
 

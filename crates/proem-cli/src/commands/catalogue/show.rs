@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use proem_engine::catalogue::{Capability, signature};
 use proem_guard::show as door;
+use proem_select::catalogue::{Capability, signature};
 use proem_text::json;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failur
 pub(super) fn facts(entry: &Capability) -> String {
     let definition = entry.definition();
     let server = entry.server().map(|server| format!(" of server {server}")).unwrap_or_default();
-    let tags: Vec<&str> = definition.tags.iter().map(proem_engine::catalogue::Name::as_str).collect();
+    let tags: Vec<&str> = definition.tags.iter().map(proem_select::catalogue::Name::as_str).collect();
     let mut out = format!("{}\n", styled(BOLD, entry.name().as_str()));
     let mut row = |key: &str, value: &str| _ = writeln!(out, "  {}  {value}", styled(DIM, &format!("{key:9}")));
     row("what", &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), grouped(tokens(entry))));

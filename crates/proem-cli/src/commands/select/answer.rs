@@ -1,8 +1,8 @@
 //! An answer as one line of JSON, or as a list for people.
 
-use proem_engine::catalogue::{Approval, Capability};
-use proem_engine::select::{Ranked, Ranking};
 use proem_guard::{Untrusted, show};
+use proem_select::catalogue::{Approval, Capability};
+use proem_select::select::{Ranked, Ranking};
 use proem_text::{Label, Source};
 use serde_json::{Map, Value, json};
 

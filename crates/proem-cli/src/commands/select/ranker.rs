@@ -5,12 +5,12 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use proem_embed::StaticModel;
-use proem_engine::catalogue::{
+use proem_guard::show;
+use proem_select::catalogue::{
     Approvals, Capability, Catalogue, Hash, MAX_FILE_BYTES, Parsed, SourceFile, Standing, parse_lines, tools_list,
 };
-use proem_engine::embedding::Embedder as _;
-use proem_engine::select::{Index, Meant, Query, Ranking, Selector, Usage};
-use proem_guard::show;
+use proem_select::embedding::Embedder as _;
+use proem_select::select::{Index, Meant, Query, Ranking, Selector, Usage};
 use serde_json::Value;
 
 use super::lines::{self, Asked, Line, Lines};

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use proem_agents::assemble::settings::Paths;
-use proem_engine::catalogue::skill;
 use proem_guard::show;
 use proem_runtime::Error;
 use proem_runtime::catalogue;
 use proem_runtime::files::{self, Content};
+use proem_select::catalogue::skill;
 
 use crate::failure::Failure;
 use crate::project::{BOOK, CONFIG, RULE_FILES, plain};

@@ -9,7 +9,7 @@ use super::query::Query;
 use super::weights::WordWeights;
 use crate::catalogue::{Capability, Hash};
 use crate::embedding::{ModelId, Vector};
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// Requests after which half of the full weight of usage is reached.
 const HALF: f32 = 10.0;

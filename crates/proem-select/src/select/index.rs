@@ -18,7 +18,7 @@ use super::used::UsedIndex;
 use crate::catalogue::manifest::Quantised;
 use crate::catalogue::{Capability, Hash, text_hash, texts};
 use crate::embedding::{Embedder, ModelId, Pieces, Vector, embed};
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// What a word of a parameter counts beside one of the description.
 const PARAMETER_WEIGHT: f32 = 0.3;

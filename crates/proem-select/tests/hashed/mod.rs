@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_engine::embedding::{Embedder, ModelId, Pieces, Vector};
 use proem_engine::error::{Error, ErrorKind};
-use proem_engine::select::{Calibrations, Index, Meant, Query, Ranking, Selector, Usage};
+use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
+use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
+use proem_select::select::{Calibrations, Index, Meant, Query, Ranking, Selector, Usage};
 use serde_json::json;
 
 /// What becomes of its answer.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Basis, Inferred, Mode};
 use crate::embedding::Vector;
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// Sentences that show what each mode is about, as vectors of one model.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -10,7 +10,7 @@ use super::entry::{Kind, Parsed, SourceFile};
 use super::hash::Hash;
 use super::problem::At;
 use super::reading::{Draft, Reading};
-use crate::prompt::yaml;
+use proem_engine::prompt::yaml;
 
 /// The name of a skill's file.
 pub const FILE: &str = "SKILL.md";

@@ -10,9 +10,9 @@ mod hashed;
 use std::collections::BTreeMap;
 
 use hashed::{Hashed, catalogue, rank, ranked, selector};
-use proem_engine::catalogue::{Catalogue, Embed, Manifest, vectorise};
-use proem_engine::embedding::Embedder as _;
-use proem_engine::select::{Index, Ranked, Ranking, Selector, Usage, Used, key};
+use proem_select::catalogue::{Catalogue, Embed, Manifest, vectorise};
+use proem_select::embedding::Embedder as _;
+use proem_select::select::{Index, Ranked, Ranking, Selector, Usage, Used, key};
 use proptest::prelude::*;
 
 /// Words that meet often, in several languages, and anything else.

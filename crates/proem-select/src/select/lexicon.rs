@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// The languages of the columns, in order.
 const LANGUAGES: [&str; 5] = ["pt", "fr", "es", "de", "it"];

@@ -8,7 +8,7 @@ use proem_text::{character::is_mark, normalise::normalise};
 use serde::Deserialize;
 
 use super::Mode;
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// The keywords of each mode and language.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// Which model made a vector, such as `proem-static-1`; another table is another id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,13 +6,13 @@
 
 use std::fmt::Write as _;
 
-use proem_engine::catalogue::servers::{Syntax, parse as parse_servers};
-use proem_engine::catalogue::{
+use proem_guard::show;
+use proem_select::catalogue::servers::{Syntax, parse as parse_servers};
+use proem_select::catalogue::{
     Approval, Approvals, Capability, Catalogue, FindingKind, Parsed, SourceFile, Standing, findings, lines, own,
     parse_lines, signature, skill, tools_list,
 };
-use proem_engine::mode::Mode;
-use proem_guard::show;
+use proem_select::mode::Mode;
 
 fn file(path: &str, standing: Standing, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), standing, text: text.to_owned() }

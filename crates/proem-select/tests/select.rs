@@ -10,11 +10,11 @@ mod hashed;
 use std::collections::BTreeSet;
 
 use hashed::{Hashed, Spoil, catalogue, rank, ranked, selector};
-use proem_engine::catalogue::{Approvals, Capability, Catalogue, parse_lines};
-use proem_engine::embedding::{Embedder as _, ModelId, Vector};
 use proem_engine::error::ErrorKind;
-use proem_engine::mode::Mode;
-use proem_engine::select::{
+use proem_select::catalogue::{Approvals, Capability, Catalogue, parse_lines};
+use proem_select::embedding::{Embedder as _, ModelId, Vector};
+use proem_select::mode::Mode;
+use proem_select::select::{
     BaseNames, Caps, FEATURES, Index, MAX_BYTES, Meant, Ranked, Ranking, Reason, Selector, Usage, Used, choose, key,
 };
 use serde_json::json;

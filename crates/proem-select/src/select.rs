@@ -33,7 +33,7 @@ pub use usage::{Usage, Used, key};
 pub use weights::{Calibration, Calibrations, WordWeights, rarity};
 
 use crate::embedding::{self, Embedder, ModelId, Pieces, Vector};
-use crate::error::Error;
+use proem_engine::Error;
 
 /// What selection knows: languages, words and weights.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// [`crate::ErrorKind::InvalidFile`] if a shipped file is broken.
+    /// [`proem_engine::ErrorKind::InvalidFile`] if a shipped file is broken.
     pub fn shipped() -> Result<Self, Error> {
         Ok(Self {
             lexicon: Lexicon::parse(include_str!("../data/lexicon.tsv"))?,
@@ -67,7 +67,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// [`crate::ErrorKind::InvalidFile`] if the shipped file is broken.
+    /// [`proem_engine::ErrorKind::InvalidFile`] if the shipped file is broken.
     pub fn shipped_usage() -> Result<Usage, Error> {
         Usage::parse(include_str!("../data/select-usage.tsv"))
     }
@@ -100,7 +100,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// What the embedder reports, or [`crate::ErrorKind::InvalidVector`] if its answer is of no use.
+    /// What the embedder reports, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
     pub fn embed(&self, query: &Query, embedder: &dyn Embedder) -> Result<Vec<Option<Vector>>, Error> {
         embedding::embed(embedder, &query.texts())
     }

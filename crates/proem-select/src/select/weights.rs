@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::kinds::FEATURES;
 use super::terms::{bare_words, id_of_stem, stem};
 use crate::embedding::ModelId;
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// How telling words of a request are.
 #[derive(Debug, Clone, Default, PartialEq)]

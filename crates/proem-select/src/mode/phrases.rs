@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proem_text::normalise::{normalise, without_marks};
 use serde::Deserialize;
 
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// What a phrase is a sign of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

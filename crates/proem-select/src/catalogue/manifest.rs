@@ -16,7 +16,7 @@ use super::modes::Modes;
 use super::name::Name;
 use super::{Catalogue, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_TAGS};
 use crate::embedding::{ModelId, Vector};
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// The form of the file; another number is another form.
 const VERSION: u64 = 1;

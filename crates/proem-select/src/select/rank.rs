@@ -8,7 +8,7 @@ use super::weights::Calibration;
 use super::{Meant, Selector};
 use crate::catalogue::Capability;
 use crate::embedding::Vector;
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// The least weight of a word that is named as evidence.
 const TELLING: f32 = 0.3;

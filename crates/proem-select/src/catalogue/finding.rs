@@ -182,9 +182,9 @@ fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
 
 /// Every text of a schema, keys included, one on each line.
 fn strings(schema: &Json) -> String {
-    let schema = crate::ordered::Ordered::from(schema.clone());
+    let schema = proem_engine::ordered::Ordered::from(schema.clone());
     let mut texts = Vec::new();
-    crate::input::collect_ordered(&schema, &mut texts);
+    proem_engine::input::collect_ordered(&schema, &mut texts);
     texts.join("\n")
 }
 

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::catalogue::{
+use proem_engine::error::{Error, ErrorKind};
+use proem_select::catalogue::{
     Approvals, Catalogue, Embed, Hash, Manifest, Name, Parsed, SourceFile, Standing, Vectorised, lines, own, servers,
     skill, text_hash, texts, tools_list, vectorise,
 };
-use proem_engine::embedding::{Embedder, ModelId, Vector};
-use proem_engine::error::{Error, ErrorKind};
+use proem_select::embedding::{Embedder, ModelId, Vector};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

@@ -9,7 +9,7 @@ use super::hash::Hash;
 use super::manifest::{Manifest, Quantised};
 use super::{Catalogue, MAX_EXAMPLES};
 use crate::embedding::{self, Embedder};
-use crate::error::{Error, ErrorKind};
+use proem_engine::error::{Error, ErrorKind};
 
 /// How many texts are given to an embedder at once.
 const BATCH: usize = 256;
