@@ -361,7 +361,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_tokens: Option<u64>,
     /// The most that one run may cost, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = records::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// The longest that one run may take
     #[arg(long, value_name = "SECONDS", default_value = "300")]

@@ -5,25 +5,35 @@
 //! ended at once by a second ^C.
 
 mod args;
-mod calling;
 mod commands;
-mod config;
-mod embedding;
-mod factors;
 mod failure;
-mod guarding;
-mod places;
-mod project;
-mod records;
-mod trust;
+mod hints;
 mod ui;
-mod when;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use proem_app::places::{Channel, Places};
+use proem_runtime::Environment;
+use proem_store::record::Actor;
 
 use args::Args;
+use failure::Failure;
+
+/// Where this user's files are, and how they are reached.
+fn places() -> Result<Places, Failure> {
+    Ok(Places::find(channel())?)
+}
+
+/// Who sits here.
+fn actor() -> Actor {
+    proem_app::records::actor(&Environment::inherited(), channel())
+}
+
+fn channel() -> Channel {
+    if std::io::stdin().is_terminal() { Channel::Terminal } else { Channel::Pipe }
+}
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {

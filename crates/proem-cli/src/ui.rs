@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+use proem_app::{Note, Noted};
 use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_text::character::is_hidden;
 
 use self::output::Shapes;
-pub(crate) use self::output::{document as document_text, keep_secret, report_on_stdout};
+pub(crate) use self::output::{document as document_text, report_on_stdout};
 pub(crate) use self::progress::{cleared, target};
 use crate::failure::Failure;
+use crate::hints;
+pub(crate) use proem_app::words::{counted, grouped};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -88,6 +91,23 @@ fn plain(text: &str) -> String {
 /// One line about something the user may want to know.
 pub(crate) fn note(text: &str) {
     aside(&format!("{} {}\n", styled(CYAN, "note:"), plain(text)));
+}
+
+/// What there is to say beside a result, a line each.
+pub(crate) fn notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
+    for each in notes {
+        let line = hints::of_note(each);
+        match each {
+            Note::Learned(_) => aside(&format!("{line}\n")),
+            _ => note(&line),
+        }
+    }
+}
+
+/// Says what there is to say beside a result, and hands it over.
+pub(crate) fn tell<T>(noted: Noted<T>) -> T {
+    notes(&noted.notes);
+    noted.value
 }
 
 /// What went wrong. Several problems stand one below the other; an excerpt has its own severity,
@@ -201,31 +221,12 @@ pub(crate) fn short_or_unknown(number: Option<u64>) -> String {
     number.map_or_else(|| UNKNOWN.to_owned(), short)
 }
 
-/// `1 run`, `2 runs`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(usize::try_from(number).unwrap_or(usize::MAX)))
-}
-
 /// One column for each value, in eighths of a line; a value that is not zero shows.
 pub(crate) fn columns(values: &[u64]) -> String {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or(0).max(1);
     let height = |value: u64| usize::try_from(value.saturating_mul(8).div_ceil(most)).unwrap_or(8);
     values.iter().map(|value| EIGHTHS.get(height(*value)).copied().unwrap_or('█')).collect()
-}
-
-/// A number with its thousands apart.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use proem_app::config::dollars;
+use proem_app::records::learning::{Adapting, CallerWishes};
 use proem_engine::call::NanoDollars;
-use proem_guard::show;
 
 pub(super) const ADAPT_EXAMPLES: &str = "\
 Examples:
@@ -70,9 +71,15 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// None but those of the configuration.
-    pub(crate) const fn none() -> Self {
-        Self { time_sensitive: false, compliance_required: false, preferred_format: None, no_adapt: false }
+    /// What shapes the prompt.
+    pub(crate) fn adapting(&self) -> Adapting {
+        let format = self.preferred_format.clone().map(|name| (name, "--preferred-format"));
+        let wishes = CallerWishes {
+            time_sensitive: self.time_sensitive,
+            compliance_required: self.compliance_required,
+            preferred_format: format,
+        };
+        Adapting { wishes, is_off: self.no_adapt }
     }
 }
 
@@ -353,85 +360,4 @@ pub(crate) enum StoreCommand {
     /// Set the last seen time back after a clock that ran ahead; asks at the terminal
     #[command(after_help = "Example:\n  proem store reset-clock")]
     ResetClock,
-}
-
-/// Dollars with at most nine places, exactly.
-pub(crate) fn dollars(text: &str) -> Result<NanoDollars, String> {
-    let shown = shown(text);
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(part) || (whole.is_empty() && part.is_empty()) {
-        return Err(match text.strip_prefix('-') {
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
-                format!("`{shown}` is below zero; write dollars from 0 on, such as 0.25")
-            }
-            _ => format!("`{shown}` is not an amount; write dollars as a number alone, such as 0.25"),
-        });
-    }
-    let part = part.trim_end_matches('0');
-    if part.len() > 9 {
-        let least = NanoDollars(1);
-        return Err(format!("`{shown}` has more than nine places; the least that is counted is {least}"));
-    }
-    let most = || format!("`{shown}` dollars are more than can be counted; the most is {}", NanoDollars(u64::MAX));
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| most())? };
-    let part: u64 = format!("{part:0<9}").parse().map_err(|_| most())?;
-    whole.checked_mul(1_000_000_000).and_then(|nanos| nanos.checked_add(part)).map(NanoDollars).ok_or_else(most)
-}
-
-/// An argument as messages show it.
-fn shown(text: &str) -> String {
-    const MOST: usize = 40;
-    let shown = show::terminal_str(text).into_string();
-    if shown.chars().count() <= MOST {
-        return shown;
-    }
-    shown.chars().take(MOST - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dollars_are_exact() {
-        for (text, expected) in [
-            ("0", 0),
-            ("1", 1_000_000_000),
-            ("0.1", 100_000_000),
-            (".25", 250_000_000),
-            ("2.", 2_000_000_000),
-            ("0.000000001", 1),
-            ("0.1000000000000", 100_000_000),
-            ("18446744073.709551615", u64::MAX),
-        ] {
-            assert_eq!(dollars(text), Ok(NanoDollars(expected)), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_amount_that_is_none_is_told_why() {
-        let no_amount =
-            |text: &str| format!("`{text}` is not an amount; write dollars as a number alone, such as 0.25");
-        for text in ["", ".", "-", "--1", "1e3", "NaN", "inf", "$5", "5 USD", "5€", "1,000", "1_000", "+1", "1.2.3"] {
-            assert_eq!(dollars(text), Err(no_amount(text)), "{text}");
-        }
-        assert_eq!(dollars("\u{1b}[2J"), Err(no_amount("\\u{1b}[2J")));
-        for text in ["-1", "-0.5", "-inf1"] {
-            let below = format!("`{text}` is below zero; write dollars from 0 on, such as 0.25");
-            let expected = if text == "-inf1" { no_amount(text) } else { below };
-            assert_eq!(dollars(text), Err(expected));
-        }
-        assert_eq!(
-            dollars("0.0000000001"),
-            Err("`0.0000000001` has more than nine places; the least that is counted is $0.000000001".to_owned())
-        );
-        let digits = "9".repeat(40);
-        for text in ["18446744073.709551616", "99999999999", &digits] {
-            assert_eq!(
-                dollars(text),
-                Err(format!("`{text}` dollars are more than can be counted; the most is $18446744073.709551615"))
-            );
-        }
-    }
 }

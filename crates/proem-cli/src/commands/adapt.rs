@@ -12,14 +12,14 @@ use proem_engine::profile::{Adapted, Format, Recorded, Registry, Rule, adapt, de
 use proem_engine::run::Time;
 use proem_guard::show;
 
-use crate::args::records::{Adapt, Wishes};
+use crate::args::records::Adapt;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
-use crate::records;
-use crate::records::learning::{ageing, wishes};
 use crate::ui::{self, BOLD, DIM, styled};
-use crate::when;
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::records;
+use proem_app::records::learning::{CallerWishes, ageing};
+use proem_app::when;
 
 /// The most bytes of a file of failures, signals or names. A hundred thousand failures are some twenty MiB.
 const MOST_BYTES: u64 = 64 << 20;
@@ -28,9 +28,9 @@ const MOST_BYTES: u64 = 64 << 20;
 const NAMED: usize = 5;
 
 pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let project = Project::open(&args.root, &places, Reading::Trusted)?;
-    project.say();
+    ui::notes(&project.all_notes());
     if let Some(name) = &args.prompt {
         return prompt::run(args, name, (&places, &project));
     }
@@ -57,7 +57,8 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     if let Some(agent) = args.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(format!("no result of {} is recorded here; `proem failures list` names agents", quoted(agent)));
     }
-    let derived = derive(&history, wishes(&Wishes::none(), &project.config.adapt)?, ageing(&project.config.adapt), now);
+    let derived =
+        derive(&history, CallerWishes::default().over(&project.config.adapt)?, ageing(&project.config.adapt), now);
     notes.extend(derived.notes);
     let signals = match &args.signals {
         Some(file) => {
@@ -90,7 +91,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
 
 /// What this project's runs left behind.
 async fn recorded(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<Recorded>, Failure> {
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let owner = records::owner(project);
     let agents = match agent {
         Some(agent) => vec![agent.to_owned()],

@@ -31,17 +31,19 @@ use super::catalogue;
 use super::explain::{Account, SelectionAccount, explain};
 use super::run::made::of_assembly;
 use super::run::output::ProfileOut;
-use super::selecting::Prepared;
 use crate::args::{Assemble, Format, GitChangesArg, ModeArg};
-use crate::calling;
-use crate::factors::Factors;
 use crate::failure::Failure;
-use crate::guarding::{Guarding, tools};
-use crate::places::Places;
-use crate::project::{Project, Reading};
-use crate::records::learning::{Taught, taught};
-use crate::records::writing::{Asking, Record, Writing};
-use crate::{records, ui};
+use crate::hints;
+use crate::ui;
+use proem_app::calling;
+use proem_app::factors::Factors;
+use proem_app::guarding::{Guarding, tools};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::records;
+use proem_app::records::learning::{Taught, taught};
+use proem_app::records::writing::{Asking, Record, Writing};
+use proem_app::selecting::Prepared;
 
 /// How a person chooses another mode than the one that nothing chose.
 pub(super) const OTHERWISE: &str = "--mode act or --mode review says otherwise";
@@ -50,11 +52,11 @@ pub(super) const OTHERWISE: &str = "--mode act or --mode review says otherwise";
 const MAX_TASK_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(args: &Assemble) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
     let printed = print(args, &places, &mut project);
     // What was not trusted may be why it failed.
-    project.say();
+    ui::notes(&project.all_notes());
     match printed? {
         Printed::Explained(account) => ui::aside(&account),
         Printed::Short(notes) => notes.iter().for_each(|text| ui::note(text)),
@@ -205,7 +207,7 @@ fn extra(project: &Project, cache: &CachePlan) -> Result<Extra, Failure> {
     Ok(Extra {
         cache: Some(plan),
         untrusted_files: project.untrusted.clone(),
-        notes: project.notes.clone(),
+        notes: project.notes.iter().map(hints::of_note).collect(),
         ..Extra::default()
     })
 }
@@ -233,11 +235,11 @@ async fn begin(
     let record = if args.no_record { Record::No } else { Record::AsConfigured };
     // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
     let asking = project.config.embedding.provider.is_some().then(Asking::free);
-    let records = Writing::begin(places, project, record, asking).await?;
+    let records = crate::ui::tell(Writing::begin(places, project, record, asking).await?);
     let history = Writing::history(records.as_ref(), record, project);
-    let taught = taught((places, project), prompt, &args.wishes, history).await?;
+    let taught = crate::ui::tell(taught((places, project), prompt, &args.wishes.adapting(), history).await?);
     if let Some(taught) = &taught {
-        taught.say();
+        crate::ui::notes(&taught.said);
     }
     Ok((records, taught))
 }
@@ -256,7 +258,7 @@ async fn write(args: &Assemble, (places, project): (&Places, &Project), records:
     if let Err(failure) = kept(args, project, &records, written).await {
         ui::note(&format!("the assembly is not recorded: {failure}"));
     }
-    records.end(places).await;
+    crate::ui::notes(&records.end(places).await);
 }
 
 async fn kept(args: &Assemble, project: &Project, records: &Writing, written: &Written<'_>) -> Result<(), Failure> {

@@ -17,9 +17,8 @@ use serde_json::json;
 
 use crate::args::{BookCommand, BookPlace};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{BOOK, Project, Reading, read_book};
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
+use proem_app::project::{BOOK, Project, Reading, read_book};
 
 pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -44,9 +43,9 @@ fn open(place: &BookPlace) -> Result<Book, Failure> {
 /// The book of the project around a folder with all that lies below it, and why the project's own could
 /// not be read, if it could not.
 fn looked_at(root: &Path) -> Result<(Book, Option<String>), Failure> {
-    let mut project = Project::open(root, &Places::find()?, Reading::All)?;
+    let mut project = Project::open(root, &crate::places()?, Reading::All)?;
     let book = project.looked_at();
-    project.say();
+    ui::notes(&project.all_notes());
     Ok((book?, project.unread))
 }
 

@@ -3,7 +3,6 @@
 mod approve;
 mod check;
 mod list;
-mod load;
 pub(super) mod refresh;
 mod show;
 
@@ -18,11 +17,10 @@ use serde_json::{Value, json};
 
 use crate::args::CatalogueCommand;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
 
-pub(super) use load::{Loaded, load};
-pub(super) use refresh::embedded_manifest;
+pub(super) use proem_app::catalogue::{Loaded, load};
 
 pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -36,9 +34,9 @@ pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
 
 /// The project around a folder with its catalogue.
 pub(super) fn open(root: &Path) -> Result<(Project, Places, Loaded), Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let project = Project::open(root, &places, Reading::Trusted)?;
-    project.say();
+    crate::ui::notes(&project.all_notes());
     let loaded = load(&project, &places)?;
     Ok((project, places, loaded))
 }

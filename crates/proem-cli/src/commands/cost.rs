@@ -17,10 +17,10 @@ use serde_json::{Value as Json, json};
 use self::sums::{Sum, by, total};
 use crate::args::records::{Cost, CostCommand};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
-use crate::{records, when};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::{records, when};
 
 /// Cells of a line's figures: cost, attempts and tokens.
 const FIGURES: usize = 33;
@@ -29,7 +29,7 @@ const FIGURES: usize = 33;
 const BAR: usize = 28;
 
 pub(super) fn run(args: &Cost) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let open = |root: &Path| Project::open(root, &places, Reading::Trusted);
     match &args.command {
         None => records::blocking(spending(&places, &open(&args.place.root)?, args)),
@@ -59,7 +59,7 @@ struct Spending {
 async fn spending(places: &Places, project: &Project, args: &Cost) -> Result<ExitCode, Failure> {
     let (zone, now, owner) = (records::zone(&project.config.budget)?, when::now(), records::owner(project));
     let since = when::date(when::since(&args.since, now, &zone)?, &zone);
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let wanted = CostsWanted { project: (!args.place.all).then(|| owner.clone()), since: Some(since.clone()) };
     let costs = store.costs(&wanted).await?;
     let caps = store.caps(&owner, &records::caps(&project.config.budget), now).await?;

@@ -14,14 +14,14 @@ use serde_json::json;
 
 use crate::args::records::FailuresCommand;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
-use crate::records;
 use crate::ui::{self, DIM, styled};
-use crate::when;
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::records;
+use proem_app::when;
 
 pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let opened = |root: &Path| Project::open(root, &places, Reading::Trusted);
     match args {
         FailuresCommand::List { agent, root, json } => {
@@ -61,7 +61,7 @@ fn of(agent: Option<&str>) -> String {
 }
 
 async fn list(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Failure> {
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     Ok(store.failures(&records::owner(project), agent).await?)
 }
 
@@ -77,7 +77,7 @@ async fn clear(places: &Places, project: &Project, (agent, way): (Option<&str>, 
         project: records::owner(project),
         agent: agent.map(str::to_owned),
         way,
-        actor: records::actor(&Environment::inherited()),
+        actor: records::actor(&Environment::inherited(), places.channel),
         at: when::now(),
     };
     let count = opened.store.clear_failures(clearing).await;

@@ -19,12 +19,11 @@ use proem_runtime::git::GitProgram;
 use super::trust::candidates::{Candidate, Candidates, listed};
 use crate::args::Init;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{BOOK, CONFIG, git, head, locate, now};
-use crate::trust::{MAX_FILE_BYTES, TrustStore};
 use crate::ui::{self, DIM, GREEN, styled};
 use config::Values;
 use import::import;
+use proem_app::project::{BOOK, CONFIG, git, head, locate, now};
+use proem_app::trust::{MAX_FILE_BYTES, TrustStore};
 
 const QUESTION: &str = include_str!("init/question.prompt");
 const QUESTION_PATH: &str = "project/question/1.0.0.prompt";
@@ -74,7 +73,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         ui::data(&config::every_key()?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let places = Places::find()?;
+    let places = crate::places()?;
     let git = git(&places)?;
     let (root, key) = locate(&args.root, &git)?;
     let shown = show::terminal_str(&args.root.display().to_string()).into_string();

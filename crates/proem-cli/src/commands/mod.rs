@@ -15,7 +15,6 @@ mod run;
 mod runs;
 mod scan;
 mod select;
-mod selecting;
 mod stats;
 mod store;
 mod tokens;

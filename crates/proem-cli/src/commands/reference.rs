@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use super::{assemble, run, scan};
 use crate::args::ReferenceDocument;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::ui;
+use proem_app::config::Config;
 
 pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
     ui::data(&match document {

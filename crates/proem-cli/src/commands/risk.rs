@@ -29,19 +29,19 @@ use self::setting::Setting;
 use super::run::calling;
 use crate::args::risk::{Risk, RiskCommand};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui;
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
 
 pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
     if let Some(RiskCommand::Feedback(args)) = &args.command {
         return feedback::run(args);
     }
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
     let reports = assess(args, &places, &mut project);
     // What was not trusted may be why it failed.
-    project.say();
+    ui::notes(&project.all_notes());
     let (mut reports, trouble) = reports?;
     if args.since.is_some() {
         reports.sort_by(output::by_rank);

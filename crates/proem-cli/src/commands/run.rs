@@ -23,15 +23,14 @@ use tokio_util::sync::CancellationToken;
 use self::setting::Setting;
 use crate::args::Run;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
+use proem_app::project::{Project, Reading};
 
 pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
     let setting = Setting::new(args, &places, &mut project);
     // What was not trusted may be why it failed.
-    project.say();
+    crate::ui::notes(&project.all_notes());
     let mut setting = setting?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),

@@ -18,9 +18,9 @@ use serde::Deserialize as _;
 
 use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
-use crate::records;
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::records;
 
 pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
     let place = match command {
@@ -32,7 +32,7 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
         | RunsCommand::Feedback { place, .. }
         | RunsCommand::Purge { place, .. } => place,
     };
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&place.root, &places, Reading::Trusted)?;
     match command {
         RunsCommand::List { since, prompt, outcome, any, limit, place } => {

@@ -23,12 +23,11 @@ use proem_text::json;
 use super::catalogue::load;
 use crate::args::{FailOn, Scan};
 use crate::failure::Failure;
-use crate::guarding::{Guarding, tools};
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui::{self, grouped};
 use examine::{Cutting, Examined, examine};
 use output::Output;
+use proem_app::guarding::{Guarding, tools};
+use proem_app::project::{Project, Reading};
 use progress::Progress;
 
 pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
         return calibrate::run(args);
     }
     let scanner = guarding(&args.root)?;
-    scanner.notes.iter().for_each(|note| ui::note(note));
+    ui::notes(&scanner.notes);
     if let Some(path) = &args.jsonl {
         return rows::run(&scanner, path, args);
     }
@@ -128,10 +127,10 @@ fn name(path: &Path) -> String {
 /// Without a project it knows the usual ones, and so it does where the catalogue can't be read:
 /// scanning must not depend on a repository's files.
 fn guarding(root: &Path) -> Result<Guarding, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let loaded = Project::open(root, &places, Reading::Trusted).and_then(|project| load(&project, &places));
     let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
-    Guarding::load(&places, &tools)
+    Ok(Guarding::load(&places, &tools)?)
 }
 
 /// What came of all files.

@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
     let ranker = Ranker::new(args)?;
-    ranker.notes().for_each(ui::note);
+    ui::notes(ranker.notes());
     let mut answers = Answers { ranker: &ranker, args, answered: 0, degraded: None };
     let Some(path) = &args.queries else {
         let query = args.query.as_deref().unwrap_or_default();

@@ -8,10 +8,10 @@ use proem_text::json;
 
 use crate::args::records::Stats;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
-use crate::{records, when};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::{records, when};
 
 /// Cells of a figure's name, and of it with how many it is of.
 const NAME: usize = 11;
@@ -26,7 +26,7 @@ const BAR: usize = 40;
 const DAYS: usize = 90;
 
 pub(super) fn run(args: &Stats) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let root: &Path = &args.place.root;
     let project = Project::open(root, &places, Reading::Trusted)?;
     records::blocking(show(&places, &project, args))
@@ -36,7 +36,7 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
     let (zone, now) = (records::zone(&project.config.budget)?, when::now());
     let since = when::since(&args.since, now, &zone)?;
     let owner = (!args.place.all).then(|| records::owner(project));
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let working = ui::working("reading the records");
     let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await;
     working.finish_and_clear();

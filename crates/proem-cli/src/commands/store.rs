@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
-use proem_runtime::Environment;
 use proem_store::query::StatusRow;
 use proem_store::{Access, Origin, Store};
 use proem_text::json;
@@ -13,16 +12,16 @@ use serde_json::json;
 use super::trust::{ask, on_terminal};
 use crate::args::records::StoreCommand;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
-use crate::{records, when};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::{records, when};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
 pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let project = Project::open(Path::new("."), &places, Reading::Trusted)?;
     let zone = records::zone(&project.config.budget)?;
     let here = Here { places, project, zone };
@@ -144,7 +143,7 @@ impl Here {
             store.close().await;
             return Ok(ExitCode::from(NO));
         }
-        let done = store.adopt(records::actor(&Environment::inherited()), when::now()).await;
+        let done = store.adopt(crate::actor(), when::now()).await;
         store.close().await;
         done?;
         ui::aside("these records are this installation's\n");
@@ -160,7 +159,7 @@ impl Here {
             store.close().await;
             return Ok(ExitCode::from(NO));
         }
-        let done = store.reset_clock(records::actor(&Environment::inherited()), now).await;
+        let done = store.reset_clock(crate::actor(), now).await;
         store.close().await;
         done?;
         ui::aside("set; what was booked for later days stays booked to them\n");

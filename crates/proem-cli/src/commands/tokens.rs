@@ -13,13 +13,13 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::args::Tokens;
-use crate::calling;
-use crate::config::Config;
-use crate::factors::Factors;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
 use crate::ui::{self, DIM, LEAD, grouped, styled};
+use proem_app::calling;
+use proem_app::config::Config;
+use proem_app::factors::Factors;
+use proem_app::places::Places;
+use proem_app::project::Project;
 
 /// The largest file that is counted, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
 }
 
 fn columns(args: &Tokens) -> Result<Vec<Column>, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let wanted = calling::WantedModel {
         model: args.model.as_deref(),
         provider: args.provider.as_deref(),
@@ -92,10 +92,10 @@ fn columns(args: &Tokens) -> Result<Vec<Column>, Failure> {
 /// The configuration that counts in the folder; without git, the user's own.
 fn config(args: &Tokens, places: &Places) -> Result<Config, Failure> {
     if GitProgram::find(&Environment::inherited()).is_err() {
-        return Config::of_user(&places.config_file());
+        return Ok(Config::of_user(&places.config_file())?);
     }
     let project = Project::without_book(&args.root, places)?;
-    project.say();
+    ui::notes(&project.all_notes());
     Ok(project.config)
 }
 

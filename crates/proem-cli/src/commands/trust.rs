@@ -19,11 +19,10 @@ use proem_runtime::git::GitProgram;
 
 use crate::args::{Trust, TrustCommand};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{git, head, locate, now};
-use crate::trust::{TrustStore, Vouched};
 use crate::ui::{self, BOLD, styled};
 use candidates::{Candidate, Candidates, listed, within};
+use proem_app::project::{git, head, locate, now};
+use proem_app::trust::{TrustStore, Vouched};
 use review::{Before, Reviewed, review};
 
 /// The exit code of a negative answer.
@@ -58,7 +57,7 @@ struct Place {
 
 impl Place {
     fn open(folder: &Path) -> Result<Self, Failure> {
-        let places = Places::find()?;
+        let places = crate::places()?;
         let git = git(&places)?;
         let (root, key) = locate(folder, &git)?;
         let shown = show::terminal_str(&folder.display().to_string()).into_string();

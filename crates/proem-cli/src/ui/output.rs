@@ -8,22 +8,10 @@
 
 use std::borrow::Cow;
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, PoisonError};
 
 use proem_guard::{credential, show};
-use proem_llm::secret::{Finder, Secret};
+use proem_llm::secret::Finder;
 use proem_text::json;
-
-/// The credentials that this process has loaded.
-static LOADED: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
-
-/// Notes a credential that must be printed nowhere from now on.
-pub(crate) fn keep_secret(secret: &Secret) {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !loaded.contains(secret) {
-        loaded.push(secret.clone());
-    }
-}
 
 /// Whether credentials by shape may stand in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +69,7 @@ fn value(finder: &Finder<'_>, text: &str) -> Option<String> {
 
 /// The text without loaded credentials, which `redact` takes out if there are any.
 fn without<'t>(text: &'t str, redact: impl FnOnce(&Finder<'_>) -> Option<String>) -> Cow<'t, str> {
-    let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = proem_app::secrets::loaded();
     if loaded.is_empty() {
         return Cow::Borrowed(text);
     }

@@ -13,8 +13,9 @@ use super::{
 
 /// The arrows of the drawing.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("proem-cli", &["proem-server"]),
-    ("proem-server", &["proem-runtime"]),
+    ("proem-cli", &["proem-app", "proem-server"]),
+    ("proem-app", &["proem-runtime"]),
+    ("proem-server", &["proem-app"]),
     ("proem-lab", &["proem-runtime"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),

@@ -9,20 +9,21 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use crate::args::records::{Adapt, Wishes};
+use crate::args::records::Adapt;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
-use crate::records;
-use crate::records::learning::{History, Taught, taught};
 use crate::ui::{self, BOLD, DIM, counted, styled};
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::records;
+use proem_app::records::learning::{Adapting, History, Taught, taught};
 
 /// How many digits of a run are shown.
 const DIGITS: usize = 8;
 
 pub(super) fn run(args: &Adapt, name: &str, (places, project): (&Places, &Project)) -> Result<ExitCode, Failure> {
     let prompt = project.book()?.prompt(name, None)?;
-    let taught = records::blocking(taught((places, project), &prompt, &Wishes::none(), History::Closed))?;
+    let taught =
+        crate::ui::tell(records::blocking(taught((places, project), &prompt, &Adapting::default(), History::Closed))?);
     if args.json {
         let output = output(name, &prompt, taught.as_ref());
         ui::document(&json::pretty(&output))?;

@@ -14,9 +14,8 @@ use proem_text::diagnostic::Severity;
 use super::counted;
 use crate::args::BookPlace;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{BOOK, Project, Reading, read_book};
 use crate::ui;
+use proem_app::project::{BOOK, Project, Reading, read_book};
 
 /// A book that is locked.
 struct Target {
@@ -43,7 +42,7 @@ pub(super) fn run(place: &BookPlace) -> Result<ExitCode, Failure> {
 
 /// The user's book and that of the project around a folder, as far as they are there.
 fn found(root: &Path) -> Result<Vec<Target>, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let project = Project::open(root, &places, Reading::All)?;
     let up_to = |origin: Origin| {
         let layers = project.layers.iter().filter(move |layer| layer.origin <= origin);

@@ -27,8 +27,7 @@ use sha2::{Digest, Sha256};
 
 use crate::args::BookTest;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
+use proem_app::project::{Project, Reading};
 
 /// What came of one case.
 #[derive(Debug, Serialize)]
@@ -85,7 +84,7 @@ pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
 
 /// The book that a model is asked with: nothing in it is anybody's who isn't trusted.
 fn trusted(args: &BookTest) -> Result<Book, Failure> {
-    Project::open(&args.place.root, &Places::find()?, Reading::Trusted)?.book()
+    Ok(Project::open(&args.place.root, &crate::places()?, Reading::Trusted)?.book()?)
 }
 
 /// A prompt whose cases could not be run.

@@ -12,14 +12,14 @@ use proem_select::catalogue::{Approval, Capability, Catalogue, Finding, Kind};
 use proem_text::json;
 use serde_json::Value;
 
-use super::load::{approved, store};
 use super::show::{capped, facts, text};
 use super::{about, counted, found_in, open, plain};
 use crate::commands::trust::review::{Inside, difference};
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::Failure;
-use crate::trust::{TrustStore, Vouched};
 use crate::ui::{self, BOLD, RED, grouped, styled};
+use proem_app::catalogue::{approved, store};
+use proem_app::trust::{TrustStore, Vouched};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;

@@ -6,11 +6,11 @@ use proem_select::catalogue::Finding;
 use proem_text::json;
 use serde_json::{Value, json};
 
-use super::load::missing;
 use super::{counted, finding_json, found_in, open};
 use crate::args::CataloguePlace;
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, RED, YELLOW, styled};
+use proem_app::catalogue::missing;
 
 /// The exit code if something was found.
 const FOUND: u8 = 1;

@@ -40,7 +40,7 @@ pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &Catalogue
     if !entries.is_empty() {
         ui::listing(&table(&entries))?;
     }
-    loaded.notes.iter().for_each(|note| ui::note(note));
+    ui::notes(&loaded.notes);
     ui::aside(&format!("{}\n", summary(&entries)));
     Ok(ExitCode::SUCCESS)
 }

@@ -8,10 +8,10 @@ use proem_store::{Access, Correction, Store};
 
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
 use crate::ui::{self, BOLD, cut, styled};
-use crate::{records, when};
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::{records, when};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -58,7 +58,7 @@ async fn correct(store: &Store, (attempt, cost): (AttemptId, NanoDollars), why: 
     if !ask("Book it so?")? {
         return Ok(ExitCode::from(NO));
     }
-    let actor = records::actor(&proem_runtime::Environment::inherited());
+    let actor = crate::actor();
     store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::now() }).await?;
     ui::aside("booked; `proem cost` counts it from now on\n");
     Ok(ExitCode::SUCCESS)

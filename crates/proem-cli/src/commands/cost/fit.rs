@@ -12,12 +12,12 @@ use proem_text::json;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::factors::{Factor, Factors, RANGE};
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
-use crate::records;
 use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
+use proem_app::factors::{Factor, Factors, RANGE};
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::records;
 
 /// Fewer calls say too little.
 const MIN_CALLS: u64 = 20;
@@ -53,7 +53,7 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
     if way == Way::Revert {
         return revert(places, factors);
     }
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let fitted = fit(&store.estimates().await?, &factors);
     if as_json {
         ui::document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;

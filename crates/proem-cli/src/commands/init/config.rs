@@ -10,8 +10,8 @@ use proem_agents::assemble::settings::Settings;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use crate::config::Config;
 use crate::failure::Failure;
+use proem_app::config::Config;
 
 /// Values by the full name of their key.
 pub(super) type Values = BTreeMap<&'static str, String>;

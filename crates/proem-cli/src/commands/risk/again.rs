@@ -25,16 +25,16 @@ use super::made::{Remade, policy};
 use super::output::{Form, Many, print};
 use super::recording::{Beginning, Done, Earlier, Kept, inputs, outcome};
 use super::setting::{Investigator, Setting};
-use crate::calling as endpoints;
 use crate::commands::run::calling;
 use crate::commands::run::setting::Wanted;
 use crate::failure::Failure;
-use crate::guarding::GuardFiles;
-use crate::places::Places;
-use crate::project::Project;
-use crate::records;
-use crate::records::learning::say_recorded;
-use crate::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
+use proem_app::calling as endpoints;
+use proem_app::guarding::GuardFiles;
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::records;
+use proem_app::records::learning::learned_before;
+use proem_app::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
 
 /// Makes the requests of an investigation anew and compares them with its record; nothing is sent, and no
 /// repository is looked at.
@@ -92,7 +92,7 @@ pub(in crate::commands) fn go_on(
     let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
     let (report, trouble) = calling(async |stop| {
         setting.record(places, project, Record::Needed).await?;
-        say_recorded(detail);
+        crate::ui::notes(&learned_before(detail));
         let bar = asking(setting.asked()?);
         let kept = Kept { setting: &setting, assessing: &assessing, looked: &looked };
         let resuming = Resuming { kept, investigator: setting.asked()? };

@@ -18,10 +18,10 @@ use super::grounds::{Assessed, Caching, Corpora, Grounds, Place};
 use super::wanted::Wanted;
 use crate::args::risk::Risk;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
-use crate::trust::hash;
 use crate::ui;
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::trust::hash;
 
 /// The most changes of one command.
 const MOST_CHANGES: usize = 2_000;

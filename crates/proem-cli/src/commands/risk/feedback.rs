@@ -26,10 +26,10 @@ use proem_text::json;
 use self::thresholds::Kept;
 use crate::args::risk::Feedback;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
 use crate::ui::{self, counted};
-use crate::{records, when};
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::{records, when};
 
 /// The most runs that `last~N` looks back.
 const MOST_RUNS: u32 = 1_000;
@@ -42,7 +42,7 @@ struct Period {
 }
 
 pub(super) fn run(args: &Feedback) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
     if args.undo {
         return undo(&places, &project);
@@ -101,7 +101,7 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<Verdict> {
 async fn period(places: &Places, project: &Project, since: &str) -> Result<Period, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let since = when::since(since, when::now(), &zone)?;
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let rows = store.judged(&records::owner(project), KIND, since).await?;
     let tally = tally(&verdicts(&rows));
     let suggestions = suggest(&tally, &thresholds(places, project)?);
@@ -128,7 +128,7 @@ async fn write(store: &Store, project: &Project, run: &str, args: &Feedback) -> 
     let feedback = NewFeedback {
         evaluation: None,
         run: run.clone(),
-        actor: records::actor(&proem_runtime::Environment::inherited()),
+        actor: crate::actor(),
         at: when::now(),
         verdict: said.as_str().to_owned(),
         note: note(&args.metric, reason),

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::feedback;
 use crate::args::risk::Risk;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, now};
-use crate::trust::hash;
+use proem_app::places::Places;
+use proem_app::project::{Project, now};
+use proem_app::trust::hash;
 
 /// The most bytes of a file of incidents or coverage.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

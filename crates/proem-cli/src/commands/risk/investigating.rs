@@ -23,8 +23,9 @@ use super::setting::{Investigator, Setting};
 use crate::args::risk::Risk;
 use crate::commands::run::single::unused;
 use crate::failure::Failure;
-use crate::records::writing::Writing;
 use crate::ui;
+use proem_app::Note;
+use proem_app::records::writing::Writing;
 
 /// A change that is reported.
 struct Reported {
@@ -34,7 +35,7 @@ struct Reported {
     /// Why its last call was not made, if that is for a budget's sake.
     unbooked: Option<String>,
     /// What is said of what its prompts had learned.
-    learned: Vec<String>,
+    learned: Vec<Note>,
 }
 
 impl Setting {
@@ -62,9 +63,7 @@ impl Setting {
             trouble = trouble.or(reported.trouble);
             unbooked = unbooked.or(reported.unbooked);
         }
-        for one in learned {
-            ui::aside(&format!("{one}\n"));
-        }
+        ui::notes(&learned);
         if let Some(why) = unbooked {
             ui::note(&format!("{why}; the level is that of the rules"));
         }
@@ -117,7 +116,7 @@ impl Setting {
     }
 
     /// What is said of what the prompts of an investigation had learned.
-    fn said(&self, investigated: &Investigated) -> Vec<String> {
+    fn said(&self, investigated: &Investigated) -> Vec<Note> {
         self.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
 

@@ -17,8 +17,8 @@ use serde_json::Value as Json;
 use super::grounds::Assessed;
 use crate::commands::run::made::{Basis, Recorded, Texts};
 use crate::failure::Failure;
-use crate::guarding::GuardFiles;
-use crate::trust::hash;
+use proem_app::guarding::GuardFiles;
+use proem_app::trust::hash;
 
 /// Under which key of a run's settings this stands.
 pub(super) const SETTINGS: &str = "investigation";

@@ -22,8 +22,9 @@ use super::assessing::{Assessing, Looked};
 use super::made;
 use super::setting::{Investigator, Setting};
 use crate::failure::Failure;
-use crate::records::writing::Writing;
-use crate::{ui, when};
+use crate::ui;
+use proem_app::records::writing::Writing;
+use proem_app::when;
 
 /// An investigation with what it took.
 pub(super) struct Done {

@@ -29,17 +29,17 @@ use proem_store::query::RunDetail;
 use super::feedback;
 use super::made::Remade;
 use crate::args::risk::Risk;
-use crate::calling::{self, Asked};
 use crate::commands::run::made::{Based, Basis};
 use crate::commands::run::setting::{Tape, Wanted, directory, secrets, wire};
-use crate::factors::Factors;
 use crate::failure::Failure;
-use crate::guarding::Guarding;
-use crate::places::Places;
-use crate::project::Project;
-use crate::records::learning::{History, Taught, profiles, taught};
-use crate::records::writing::{Asking, Record, Writing};
-use crate::{records, when};
+use proem_app::calling::{self, Asked};
+use proem_app::factors::Factors;
+use proem_app::guarding::Guarding;
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::records::learning::{History, Taught, profiles, taught};
+use proem_app::records::writing::{Asking, Record, Writing};
+use proem_app::{records, when};
 
 /// The prompts of an investigation.
 pub(super) const DECISION: &str = "risk/decision";
@@ -159,8 +159,10 @@ impl Setting {
             _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
             records => Writing::history(records.as_ref(), record, project),
         };
-        self.decision.taught = taught((places, project), &self.decision.prompt, &args.wishes, history).await?;
-        self.synthesis.taught = taught((places, project), &self.synthesis.prompt, &args.wishes, history).await?;
+        self.decision.taught =
+            crate::ui::tell(taught((places, project), &self.decision.prompt, &args.wishes.adapting(), history).await?);
+        self.synthesis.taught =
+            crate::ui::tell(taught((places, project), &self.synthesis.prompt, &args.wishes.adapting(), history).await?);
         Ok(())
     }
 
@@ -175,7 +177,7 @@ impl Setting {
             ledger: Ledger { caps: records::caps(&project.config.budget), priced: investigator.asked.priced() },
             secrets: secrets(&investigator.asked),
         });
-        self.records = Writing::begin(places, project, record, asking).await?;
+        self.records = crate::ui::tell(Writing::begin(places, project, record, asking).await?);
         if let Some(records) = &self.records {
             let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
             self.false_positives = feedback::rates(records.store(), project, since).await?;
@@ -186,7 +188,7 @@ impl Setting {
     /// Closes the records.
     pub(super) async fn end(self, places: &Places) {
         if let Some(records) = self.records {
-            records.end(places).await;
+            crate::ui::notes(&records.end(places).await);
         }
     }
 

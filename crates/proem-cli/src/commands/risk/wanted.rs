@@ -4,8 +4,8 @@ use proem_runtime::change::{Batch, Spec, parse};
 
 use crate::args::risk::Risk;
 use crate::failure::Failure;
-use crate::project::now;
-use crate::when;
+use proem_app::project::now;
+use proem_app::when;
 
 /// Which changes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use proem_guard::show;
 
 use super::asking::Ran;
 use super::setting::Setting;
-use crate::records::writing::Booking;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
+use proem_app::records::writing::Booking;
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::setting::Setting;
 use crate::failure::Failure;
-use crate::records::writing::Writing;
-use crate::when;
+use proem_app::records::writing::Writing;
+use proem_app::when;
 
 /// One run, over.
 pub(in crate::commands) struct Ran {

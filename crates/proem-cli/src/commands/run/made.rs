@@ -23,11 +23,11 @@ use proem_store::record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::calling;
-use crate::config::{Protocol, ProviderFile};
-use crate::factors::scale;
 use crate::failure::Failure;
-use crate::guarding::GuardFiles;
+use proem_app::calling;
+use proem_app::config::{Protocol, ProviderFile};
+use proem_app::factors::scale;
+use proem_app::guarding::GuardFiles;
 
 /// The names of a run's files.
 const MODELS_FILE: &str = "providers.toml";

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use super::asking::Ran;
 use super::setting::Setting;
-use crate::records::learning::Taught;
+use proem_app::records::learning::Taught;
 
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]

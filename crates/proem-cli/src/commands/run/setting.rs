@@ -28,15 +28,15 @@ use proem_store::query::RunDetail;
 
 use super::made::{Based, Made, Making, Remade};
 use crate::args::Run;
-use crate::calling::{self, Asked};
-use crate::factors::Factors;
 use crate::failure::Failure;
-use crate::guarding::Guarding;
-use crate::places::Places;
-use crate::project::Project;
-use crate::records;
-use crate::records::learning::{History, Taught, taught};
-use crate::records::writing::{Asking, Record, Writing};
+use proem_app::calling::{self, Asked};
+use proem_app::factors::Factors;
+use proem_app::guarding::Guarding;
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::records;
+use proem_app::records::learning::{History, Taught, taught};
+use proem_app::records::writing::{Asking, Record, Writing};
 
 /// What all runs of one command share.
 pub(in crate::commands) struct Setting {
@@ -195,9 +195,9 @@ impl Setting {
             _ if args.record.is_some() || args.replay.is_some() => History::Fixed,
             records => Writing::history(records.as_ref(), record, project),
         };
-        self.taught = taught((places, project), &self.prompt, &args.wishes, history).await?;
+        self.taught = crate::ui::tell(taught((places, project), &self.prompt, &args.wishes.adapting(), history).await?);
         if let Some(taught) = &self.taught {
-            taught.say();
+            crate::ui::notes(&taught.said);
         }
         Ok(())
     }
@@ -213,14 +213,14 @@ impl Setting {
         let (scope, period, unit) = (Scope::Project, Period::Run, Unit::NanoDollars);
         caps.extend(self.most.map(|most| Cap { scope, period, unit, most: most.0 }));
         let asking = Asking { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
-        self.records = Writing::begin(places, project, record, Some(asking)).await?;
+        self.records = crate::ui::tell(Writing::begin(places, project, record, Some(asking)).await?);
         Ok(())
     }
 
     /// Closes the records.
     pub(in crate::commands) async fn end(self, places: &Places) {
         if let Some(records) = self.records {
-            records.end(places).await;
+            crate::ui::notes(&records.end(places).await);
         }
     }
 

@@ -23,8 +23,8 @@ use self::named::Named;
 use self::seen::Call;
 use self::texts::Texts;
 use super::{Failure, Listed, Places, Project, RecordsPlace};
-use crate::records;
 use crate::ui;
+use proem_app::records;
 
 /// Two requests with what was found out about them.
 struct Pair<'d> {
@@ -51,7 +51,7 @@ pub(super) async fn run(
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
     let (first, second) = (Named::parse(wanted.first)?, wanted.second.map(Named::parse).transpose()?);
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
         Ok(store.run(&super::found(&store, project, (named.run, place), wanted.listed).await?).await?)
     };

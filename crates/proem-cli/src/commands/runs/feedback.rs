@@ -11,8 +11,9 @@ use proem_store::{Access, Store};
 
 use super::{Failure, Listed, Places, Project, RecordsPlace, found};
 use crate::args::records::VerdictArg;
-use crate::records::learning::ageing;
-use crate::{records, ui, when};
+use crate::ui;
+use proem_app::records::learning::ageing;
+use proem_app::{records, when};
 
 pub(super) async fn run(
     places: &Places,
@@ -78,7 +79,7 @@ async fn write(
 ) -> Result<Said, Failure> {
     let run = found(store, project, (run, place), Listed::Any).await?;
     let evaluation = evaluation(&store.run(&run).await?.row, judgement);
-    let (actor, at) = (records::actor(&proem_runtime::Environment::inherited()), when::now());
+    let (actor, at) = (crate::actor(), when::now());
     let prompt = evaluation.as_ref().map(|evaluation| evaluation.agent.clone());
     let verdict = word(judgement).to_owned();
     store.feedback(NewFeedback { run: run.clone(), actor, at, verdict, note: note.to_owned(), evaluation }).await?;

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::{Failure, Places, Project, RecordsPlace};
 use crate::args::records::OutcomeArg;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
-use crate::{records, when};
+use proem_app::{records, when};
 
 /// Which runs are wanted.
 pub(super) struct Wanted<'w> {
@@ -39,7 +39,7 @@ pub(super) async fn run(
         listed: wanted.listed,
         limit: Some(wanted.limit),
     };
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let rows = store.runs(&wanted).await?;
     if place.json {
         let rows: Vec<Json> = rows.iter().map(to_json).collect();

@@ -13,7 +13,8 @@ use proem_store::{Access, Purge, Store};
 
 use super::{Failure, Listed, Places, Project, RecordsPlace, found};
 use crate::commands::trust::{ask, on_terminal};
-use crate::{records, ui, when};
+use crate::ui;
+use proem_app::{records, when};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -74,7 +75,7 @@ impl Wanted<'_> {
         zone: &TimeZone,
     ) -> Result<Option<(proem_store::Purged, u64)>, Failure> {
         let owner = (!self.place.all).then(|| records::owner(project));
-        let actor = records::actor(&proem_runtime::Environment::inherited());
+        let actor = crate::actor();
         let mut purge = Purge { project: owner.clone(), before: None, runs: Vec::new(), actor, at: self.now };
         let wanted = if self.runs.is_empty() {
             let all = store.runs(&RunsWanted { project: owner, ..RunsWanted::default() }).await?;

@@ -20,7 +20,8 @@ use crate::commands::risk;
 use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
 use crate::ui::{self, grouped};
-use crate::{records, records::blocking};
+use proem_app::records;
+use proem_app::records::blocking;
 
 pub(super) fn run(
     places: &Places,
@@ -28,7 +29,7 @@ pub(super) fn run(
     run: &str,
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
-    project.say();
+    ui::notes(&project.all_notes());
     let project = &*project;
     blocking(async {
         let (detail, remade) = remade(places, project, (run, place)).await?;
@@ -42,7 +43,7 @@ pub(super) fn run(
         let by_versions = |why: String| not(blamed(&versions, why));
         let remade = remade.map_err(by_versions)?;
         let changed = remade.changed().map(str::to_owned);
-        let store = records::look(places, project).await?;
+        let store = crate::ui::tell(records::look(places, project).await?);
         let replayed = match remade {
             Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &by_versions)).await,
             Anew::Investigation(remade) => {
@@ -109,7 +110,7 @@ pub(super) async fn remade(
     project: &Project,
     (run, place): (&str, &RecordsPlace),
 ) -> Result<(RunDetail, Result<Anew, String>), Failure> {
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let id = found(&store, project, (run, place), Listed::Acted).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();

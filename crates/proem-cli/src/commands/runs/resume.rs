@@ -28,10 +28,10 @@ use crate::commands::run::calling as with_calls;
 use crate::commands::run::made::Remade;
 use crate::commands::run::setting::{Setting, Wanted};
 use crate::commands::run::single::{Said, print, waiting};
-use crate::guarding::GuardFiles;
-use crate::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
-use crate::records::{blocking, learning};
-use crate::{calling, records};
+use proem_app::guarding::GuardFiles;
+use proem_app::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
+use proem_app::records::{blocking, learning};
+use proem_app::{calling, records};
 
 pub(super) fn run(
     places: &Places,
@@ -39,7 +39,7 @@ pub(super) fn run(
     (run, fork): (&str, bool),
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
-    project.say();
+    crate::ui::notes(&project.all_notes());
     let project = &*project;
     let (detail, remade) = blocking(remade(places, project, (run, place)))?;
     let id = detail.row.id.clone();
@@ -75,7 +75,7 @@ fn prompt(
         let mut setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
         let caps = records::caps(&project.config.budget);
         setting.record(places, project, Record::Needed, caps).await?;
-        learning::say_recorded(detail);
+        crate::ui::notes(&learning::learned_before(detail));
         let waiting = waiting(&setting);
         let going = Going { id: detail.row.id.clone(), way, line: detail.row.line, inputs: &inputs };
         let ran = going.on(&setting, &GuardFiles::load(places)?.rules(), (&waiting, &stop)).await;

@@ -17,7 +17,8 @@ use serde_json::Value as Json;
 
 pub(super) use self::body::exact;
 use super::{Failure, Listed, Places, Project, RecordsPlace, found};
-use crate::{records, ui};
+use crate::ui;
+use proem_app::records;
 
 /// What is shown of which run.
 pub(super) struct Wanted<'w> {
@@ -78,7 +79,7 @@ pub(super) async fn run(
     place: &RecordsPlace,
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
-    let store = records::look(places, project).await?;
+    let store = crate::ui::tell(records::look(places, project).await?);
     let id = found(&store, project, (wanted.run, place), wanted.listed).await?;
     let run = store.run(&id).await?;
     if wanted.body {

@@ -15,9 +15,8 @@ use serde_json::Value;
 use super::{examine::scan, name, progress::Progress, read};
 use crate::args::Scan;
 use crate::failure::Failure;
-use crate::guarding::calibration_file;
-use crate::places::Places;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
+use proem_app::guarding::calibration_file;
 
 /// How many of the highest texts are shown, and how much of each, in characters.
 const SHOWN: usize = 20;
@@ -34,7 +33,7 @@ struct Text {
 }
 
 pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     // A calibration starts from what ships, not from the last one.
     let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
     let mut texts = texts(&guard, args)?;

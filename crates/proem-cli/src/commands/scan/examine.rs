@@ -5,7 +5,7 @@ use proem_runtime::readers::{Document, Field, Gap, Kind, Place};
 use proem_text::{Source, Span};
 
 use super::place::{self, Excerpt};
-use crate::guarding::Guarding;
+use proem_app::guarding::Guarding;
 
 /// Whether attacks are to be cut out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use super::output::LineOut;
 use super::{Total, listing, name, progress::Progress, read};
 use crate::args::{FailOn, Scan};
 use crate::failure::Failure;
-use crate::guarding::Guarding;
 use crate::ui::{self, grouped};
+use proem_app::guarding::Guarding;
 
 /// Why a path of a folder was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::args::{FailOn, Scan};
 use crate::failure::Failure;
-use crate::guarding::Guarding;
 use crate::ui::{self, BOLD, RED, grouped, styled};
+use proem_app::guarding::Guarding;
 
 /// How much is read ahead, in bytes; a batch is what lies ready in it.
 const READ_AHEAD: usize = 1024 * 1024;

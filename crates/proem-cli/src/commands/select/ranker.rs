@@ -15,12 +15,14 @@ use serde_json::Value;
 
 use super::lines::{self, Asked, Line, Lines};
 use crate::args::Select;
-use crate::commands::catalogue::{embedded_manifest, open};
-use crate::config::Config;
-use crate::embedding::{Configured, EmbeddingModel};
+use crate::commands::catalogue::open;
 use crate::failure::Failure;
-use crate::places::Places;
 use crate::ui::grouped;
+use proem_app::Note;
+use proem_app::catalogue::embedded_manifest;
+use proem_app::config::Config;
+use proem_app::embedding::{Configured, EmbeddingModel};
+use proem_app::places::Places;
 
 /// How many problems of one file are told as notes.
 const MAX_NOTES: usize = 5;
@@ -43,7 +45,7 @@ pub(super) struct Ranker {
     embedder: Option<EmbeddingModel>,
     /// Why there is no embedder.
     degraded: Option<String>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
 }
 
 /// A ranking with the query that it is for.
@@ -57,10 +59,10 @@ impl Ranker {
         let (catalogue, from, project, mut notes, configured) = match &args.catalogue {
             Some(path) => {
                 let (catalogue, notes) = from_file(path)?;
-                let places = Places::find()?;
+                let places = crate::places()?;
                 // No project is looked at, so the user's own configuration counts.
                 let configured = (!args.no_embedding).then(|| configured(&places)).transpose()?;
-                (catalogue, From::File, None, notes, configured)
+                (catalogue, From::File, None, notes.into_iter().map(Note::from).collect(), configured)
             }
             None => {
                 let (project, places, loaded) = open(&args.root)?;
@@ -71,7 +73,7 @@ impl Ranker {
         let (embedder, selector, mut degraded) = match configured.map(Configured::calibrated) {
             None => (None, Selector::shipped()?, Some("`--no-embedding`: ranked by shared words".to_owned())),
             Some((model, selector, own)) => {
-                notes.extend(own);
+                notes.extend(own.into_iter().map(Note::from));
                 match model {
                     Ok(model) => (Some(model), selector, None),
                     Err(why) => {
@@ -81,13 +83,14 @@ impl Ranker {
             }
         };
         if catalogue.entries().is_empty() {
-            notes.push("the catalogue is empty".to_owned());
+            notes.push("the catalogue is empty".into());
         }
         let mut usage = Selector::shipped_usage()?;
         if let Some(path) = &args.usage {
             // A server isn't asked line by line: its weights count words of earlier requests only.
             let embedder = embedder.as_ref().and_then(EmbeddingModel::built_in);
-            notes.extend(add_usage(&mut usage, path, &selector, embedder, &catalogue)?);
+            let added = add_usage(&mut usage, path, &selector, embedder, &catalogue)?;
+            notes.extend(added.into_iter().map(Note::from));
         }
         let mut index = Index::new(catalogue.entries(), &usage, &selector);
         let embedder = embedder.filter(|embedder| {
@@ -111,8 +114,8 @@ impl Ranker {
     }
 
     /// What the user may want to know, one line each.
-    pub(super) fn notes(&self) -> impl Iterator<Item = &str> {
-        self.notes.iter().map(String::as_str)
+    pub(super) fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     pub(super) fn entries(&self) -> &[Capability] {
@@ -153,7 +156,7 @@ impl Ranker {
 
 /// What the user configured, whatever project they are in.
 fn configured(places: &Places) -> Result<Configured, Failure> {
-    Configured::new(&Config::of_user(&places.config_file())?, places)
+    Ok(Configured::new(&Config::of_user(&places.config_file())?, places)?)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.

@@ -14,8 +14,8 @@ use proem_runtime::files::{self, Content};
 use proem_select::catalogue::skill;
 
 use crate::failure::Failure;
-use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
-use crate::trust::{MAX_FILE_BYTES, hash};
+use proem_app::project::{BOOK, CONFIG, RULE_FILES, plain};
+use proem_app::trust::{MAX_FILE_BYTES, hash};
 
 /// The most files below the book's folder that are looked at.
 const MAX_FILES: usize = 2000;

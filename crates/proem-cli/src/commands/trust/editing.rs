@@ -10,9 +10,9 @@ use super::list::utc;
 use super::review::{Reviewed, heading, review};
 use super::{NO, Place, ask, is_below, on_terminal, untrusted};
 use crate::failure::Failure;
-use crate::project::{BOOK, head, now};
-use crate::trust::{EDITING_SECONDS, Editing};
 use crate::ui::{self, BOLD, styled};
+use proem_app::project::{BOOK, head, now};
+use proem_app::trust::{EDITING_SECONDS, Editing};
 
 pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
     let path = place.path(file)?;

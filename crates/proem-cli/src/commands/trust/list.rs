@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::Place;
 use super::candidates::Candidates;
 use crate::failure::Failure;
-use crate::trust::Vouched;
 use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
+use proem_app::trust::Vouched;
 
 /// Whether a file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

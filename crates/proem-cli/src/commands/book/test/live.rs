@@ -14,10 +14,9 @@ use super::{Suite, Tested};
 use crate::args::{BookTest, Run};
 use crate::commands::run::calling;
 use crate::commands::run::setting::Setting;
-use crate::config::AdaptFile;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::{Project, Reading};
+use proem_app::config::AdaptFile;
+use proem_app::project::{Project, Reading};
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
@@ -47,13 +46,13 @@ impl Heard {
 
 /// Asks a model for every case of a suite that says what it should answer.
 pub(super) fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Result<(), Failure> {
-    let places = Places::find()?;
+    let places = crate::places()?;
     let mut project = Project::open(&args.place.root, &places, Reading::Trusted)?;
     // What failed on this machine must not change what a test sends.
     project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
     let run = as_run(args, suite)?;
     let setting = Setting::new(&run, &places, &mut project);
-    project.say();
+    crate::ui::notes(&project.all_notes());
     let mut setting = setting?;
     calling(async |stop| {
         setting.begin(&run, &places, &project).await?;

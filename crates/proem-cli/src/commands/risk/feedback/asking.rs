@@ -10,13 +10,13 @@ use proem_runtime::Environment;
 use super::Period;
 use crate::args::Run;
 use crate::args::risk::Feedback;
-use crate::calling as endpoints;
 use crate::commands::run::calling;
 use crate::commands::run::setting::Setting;
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
 use crate::ui;
+use proem_app::calling as endpoints;
+use proem_app::places::Places;
+use proem_app::project::Project;
 
 /// The prompt.
 const PROMPT: &str = "risk/feedback";
@@ -39,7 +39,7 @@ pub(super) fn ask(
     }
     let run = run(args);
     let setting = Setting::new(&run, places, project);
-    project.say();
+    ui::notes(&project.all_notes());
     let mut setting = setting?;
     let inputs = inputs(&format!("{} on", period.since), &period.tally, &period.suggestions);
     let ended = calling(async |stop| {

@@ -8,9 +8,9 @@ use proem_text::json;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::places::Places;
-use crate::project::Project;
-use crate::trust::hash;
+use proem_app::places::Places;
+use proem_app::project::Project;
+use proem_app::trust::hash;
 
 /// The folder in the state folder.
 const FOLDER: &str = "risk-thresholds";

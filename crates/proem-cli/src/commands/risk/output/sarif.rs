@@ -13,7 +13,7 @@ use proem_risk::metric::Signal;
 use serde_json::{Value as Json, json};
 
 use super::lines;
-use crate::trust::hash;
+use proem_app::trust::hash;
 
 /// The rules, with what each says.
 const RULES: [(&str, &str); 8] = [

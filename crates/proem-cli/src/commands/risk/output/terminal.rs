@@ -9,7 +9,7 @@ use proem_risk::level::Level;
 
 use super::lines::{Begins, brief, end_of, join, named, number, plain, safe, wrapped};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
-use crate::when;
+use proem_app::when;
 
 /// Cells of the words in front of a line.
 const LABEL: usize = 10;

@@ -12,7 +12,7 @@ use super::seen::{Call, prompt};
 use super::texts::Texts;
 use crate::commands::trust::review::{Inside, difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
-use crate::when;
+use proem_app::when;
 
 /// The lines of a difference that are shown.
 const LINES: usize = 60;

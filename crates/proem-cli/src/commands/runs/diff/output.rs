@@ -7,7 +7,7 @@ use super::Pair;
 use super::draw::{Row, tools_state};
 use super::seen::Call;
 use crate::failure::Failure;
-use crate::when;
+use proem_app::when;
 
 /// Two requests.
 pub(super) fn one(pairs: &[Pair<'_>]) -> Result<Json, Failure> {

@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use super::{Shown, profile, width};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
-use crate::when;
+use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
 const WIDTH: usize = 80;

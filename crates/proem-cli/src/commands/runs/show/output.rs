@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Shown;
 use crate::commands::runs::{list, versions};
-use crate::when;
+use proem_app::when;
 
 /// The run; texts that are not kept are null.
 pub(super) fn output(shown: &Shown<'_>) -> Json {

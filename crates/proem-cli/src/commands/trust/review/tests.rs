@@ -1,5 +1,5 @@
 use super::*;
-use crate::trust::hash;
+use proem_app::trust::hash;
 
 fn reviewed(text: &str, before: Before) -> String {
     let candidate = Candidate {

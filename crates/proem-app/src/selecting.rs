@@ -17,9 +17,10 @@ use proem_select::mode::{Examples, Hints};
 use proem_select::select::{Index, Meant, Query, Selector, Usage};
 use proem_text::Label;
 
-use super::catalogue::{embedded_manifest, load};
+use crate::catalogue::{embedded_manifest, load};
 use crate::embedding::{Configured, EmbeddingModel};
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::Note;
 use crate::places::Places;
 use crate::project::Project;
 
@@ -29,7 +30,8 @@ const TASKS: &str = "task-vectors.json";
 const MODES: &str = "entries/modes.json";
 
 /// Everything that selection needs, held for one assembly.
-pub(super) struct Prepared {
+#[derive(Debug)]
+pub struct Prepared {
     catalogue: Catalogue,
     index: Index,
     selector: Selector,
@@ -43,17 +45,17 @@ pub(super) struct Prepared {
     mode_is_open: bool,
     /// Calls of the model for this assembly: of the built-in one for the task, of another one all
     /// requests.
-    pub(super) calls: usize,
+    pub calls: usize,
     /// Why something is done with less than it needs.
-    pub(super) degraded: Vec<String>,
+    pub degraded: Vec<String>,
     /// For the user, one line each.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Prepared {
     /// Reads the catalogue and embeds what is new. Nothing that goes wrong with the model fails the
     /// assembly: words decide then, and the reason is kept.
-    pub(super) fn new(
+    pub fn new(
         project: &Project,
         places: &Places,
         (task, hints): (&Task, &Hints),
@@ -81,7 +83,7 @@ impl Prepared {
             mode_is_open: leaves_mode_open(task, hints)?,
             calls: 0,
             degraded: Vec::new(),
-            notes: loaded.notes.into_iter().chain(notes).collect(),
+            notes: loaded.notes.into_iter().chain(notes.into_iter().map(Note::from)).collect(),
         };
         let embedded = model.and_then(|model| {
             let embedded = prepared.embed(project, places, (&text, gathered), &model);
@@ -105,12 +107,12 @@ impl Prepared {
         model: &EmbeddingModel,
     ) -> Result<(), String> {
         let (mut tasks, note) = TaskVectors::open(places.cache.join(TASKS));
-        self.notes.extend(note);
+        self.notes.extend(note.map(Note::from));
         self.embed_catalogue(project, places, model)?;
         let (task, calls) = tasks.embed_task(model, &self.query.texts(), text).map_err(|error| error.to_string())?;
         (self.task, self.calls) = (task, calls);
         if let Err(error) = tasks.save() {
-            self.notes.push(format!("the task's vector was not kept: {error}"));
+            self.notes.push(format!("the task's vector was not kept: {error}").into());
         }
         self.embed_entries(project, places, gathered, model)?;
         if self.mode_is_open && project.config.assemble.semantic_mode {
@@ -180,7 +182,7 @@ impl Prepared {
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {
-                self.notes.push(format!("vectors were not kept: {error}"));
+                self.notes.push(format!("vectors were not kept: {error}").into());
             }
         }
         let mut vectors = BTreeMap::new();
@@ -192,12 +194,12 @@ impl Prepared {
     }
 
     /// The catalogue.
-    pub(super) const fn catalogue(&self) -> &Catalogue {
+    pub const fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
     /// What tools and skills are selected from; `None` without a catalogue.
-    pub(super) fn selecting(&self) -> Option<Selecting<'_>> {
+    pub fn selecting(&self) -> Option<Selecting<'_>> {
         let meant = self.embedder.as_ref().map(|embedder| Meant {
             model: embedder.model(),
             vectors: &self.task,
@@ -213,7 +215,7 @@ impl Prepared {
     }
 
     /// What the model says about memories and events.
-    pub(super) fn entries(&self) -> Option<EntryMeaning<'_>> {
+    pub fn entries(&self) -> Option<EntryMeaning<'_>> {
         let embedder = self.embedder.as_ref()?;
         let related = *self.selector.calibrations().related.get(embedder.model().as_str())?;
         let task = self.task.first().and_then(Option::as_ref);
@@ -221,7 +223,7 @@ impl Prepared {
     }
 
     /// The examples of each mode, if meaning may choose it.
-    pub(super) const fn mode_examples(&self) -> Option<&Examples> {
+    pub const fn mode_examples(&self) -> Option<&Examples> {
         self.examples.as_ref()
     }
 }

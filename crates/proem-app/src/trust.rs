@@ -18,7 +18,7 @@ use proem_runtime::files::{self, Access, Content};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::error::Error as Failure;
 
 const FILE: &str = "trust.json";
 const LOCK: &str = "trust.lock";
@@ -26,10 +26,10 @@ const COPIES: &str = "trusted";
 const MAX_STORE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The largest file that can be trusted, in bytes; nobody reviews more at once.
-pub(crate) const MAX_FILE_BYTES: usize = 1024 * 1024;
+pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 
 /// How long trust given while editing lasts, in seconds.
-pub(crate) const EDITING_SECONDS: i64 = 24 * 60 * 60;
+pub const EDITING_SECONDS: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,15 +58,15 @@ struct Trusted {
 /// A file or folder that is trusted while it is being edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Editing {
+pub struct Editing {
     /// The work tree it is edited in; others of the same repository are not concerned.
-    pub(crate) root: String,
+    pub root: String,
     /// Relative to that root.
-    pub(crate) path: String,
+    pub path: String,
     /// The commit at which it began; none before the first commit.
-    pub(crate) head: Option<String>,
+    pub head: Option<String>,
     /// When it ends, in seconds since 1970.
-    pub(crate) until: i64,
+    pub until: i64,
 }
 
 impl Editing {
@@ -77,7 +77,7 @@ impl Editing {
 
 /// What this user vouched for in one repository.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Vouched {
+pub struct Vouched {
     files: BTreeMap<String, Trusted>,
     editing: Vec<Editing>,
     written: BTreeMap<String, BTreeSet<String>>,
@@ -85,42 +85,42 @@ pub(crate) struct Vouched {
 
 impl Vouched {
     /// Whether exactly these bytes of `path` are trusted.
-    pub(crate) fn covers(&self, path: &str, hash: &str) -> bool {
+    pub fn covers(&self, path: &str, hash: &str) -> bool {
         self.has(path, hash) || self.while_editing(path)
     }
 
     /// Whether exactly these bytes of `path` were trusted, and not only while they are edited.
-    pub(crate) fn has(&self, path: &str, hash: &str) -> bool {
+    pub fn has(&self, path: &str, hash: &str) -> bool {
         self.files.get(path).is_some_and(|trusted| trusted.hashes.contains(hash))
     }
 
     /// Whether `path` is trusted whatever it holds, for the time being.
-    pub(crate) fn while_editing(&self, path: &str) -> bool {
+    pub fn while_editing(&self, path: &str) -> bool {
         self.editing.iter().any(|editing| editing.covers(path))
     }
 
     /// When trust in `path` while it is edited ends at the latest.
-    pub(crate) fn ends(&self, path: &str) -> Option<i64> {
+    pub fn ends(&self, path: &str) -> Option<i64> {
         self.editing.iter().filter(|editing| editing.covers(path)).map(|editing| editing.until).max()
     }
 
     /// Whether any version of `path` was ever trusted.
-    pub(crate) fn knows(&self, path: &str) -> bool {
+    pub fn knows(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
 
     /// What is being edited.
-    pub(crate) fn editing(&self) -> &[Editing] {
+    pub fn editing(&self) -> &[Editing] {
         &self.editing
     }
 
     /// The paths that `proem init` wrote, with the hashes of what it wrote.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn written(&self) -> impl Iterator<Item = (&str, &str)> {
         self.written.iter().flat_map(|(path, hashes)| hashes.iter().map(move |hash| (path.as_str(), hash.as_str())))
     }
 
     /// The trusted paths and their hashes.
-    pub(crate) fn hashes(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn hashes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().flat_map(|(path, file)| file.hashes.iter().map(move |hash| (path.as_str(), hash.as_str())))
     }
 }
@@ -134,12 +134,14 @@ impl Editing {
 
 /// The trust store of this user.
 #[derive(Debug, Clone)]
-pub(crate) struct TrustStore {
+pub struct TrustStore {
     folder: PathBuf,
 }
 
 impl TrustStore {
-    pub(crate) const fn new(folder: PathBuf) -> Self {
+    /// The store in this folder; nothing is read or written yet.
+    #[must_use]
+    pub const fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
@@ -147,7 +149,7 @@ impl TrustStore {
     ///
     /// Trust while editing that has ended is removed for good: it doesn't come back with its commit.
     /// `head` is asked only if something is being edited there.
-    pub(crate) fn vouched(
+    pub fn vouched(
         &self,
         key: &str,
         root: &str,
@@ -174,12 +176,12 @@ impl TrustStore {
     }
 
     /// Whether the store can be read; one that isn't there yet can.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Failure> {
         self.read().map(|_| ())
     }
 
     /// The bytes that were trusted last for a path, to show a difference against.
-    pub(crate) fn last(&self, vouched: &Vouched, path: &str) -> Option<Vec<u8>> {
+    pub fn last(&self, vouched: &Vouched, path: &str) -> Option<Vec<u8>> {
         let last = &vouched.files.get(path)?.last;
         match files::read_beneath(&self.folder, &Path::new(COPIES).join(last), MAX_FILE_BYTES) {
             Ok(Some(Content::Whole(bytes))) if hash(&bytes) == *last => Some(bytes),
@@ -188,7 +190,7 @@ impl TrustStore {
     }
 
     /// Trusts files with these bytes.
-    pub(crate) fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+    pub fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Failure> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             for (path, bytes) in trusted {
@@ -203,7 +205,7 @@ impl TrustStore {
     }
 
     /// Remembers files that `proem init` wrote with these bytes.
-    pub(crate) fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Failure> {
+    pub fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Failure> {
         self.change(|stored| {
             let written = &mut stored.repositories.entry(key.to_owned()).or_default().written;
             for (path, bytes) in files {
@@ -214,7 +216,7 @@ impl TrustStore {
     }
 
     /// Trusts a path while it is being edited.
-    pub(crate) fn edit(&self, key: &str, editing: &Editing) -> Result<(), Failure> {
+    pub fn edit(&self, key: &str, editing: &Editing) -> Result<(), Failure> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             repository.editing.retain(|other| (&other.root, &other.path) != (&editing.root, &editing.path));
@@ -224,7 +226,7 @@ impl TrustStore {
     }
 
     /// Takes trust back; the paths that were trusted.
-    pub(crate) fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
+    pub fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
         let mut revoked = BTreeSet::new();
         self.change(|stored| {
             let Some(repository) = stored.repositories.get_mut(key) else { return Ok(()) };
@@ -322,7 +324,7 @@ impl TrustStore {
 }
 
 /// SHA-256, hexadecimal.
-pub(crate) fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     proem_text::hex::encode(Sha256::digest(bytes))
 }
 

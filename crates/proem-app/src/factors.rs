@@ -9,7 +9,8 @@ use proem_runtime::files::{self, Access, Content};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::Hint;
 use crate::places::Places;
 
 /// The file of the state folder.
@@ -21,25 +22,26 @@ const VERSION: u32 = 1;
 
 /// What a factor may be, in hundredths, as `providers.toml` has it: never below what is counted, at most
 /// twice that.
-pub(crate) const RANGE: std::ops::RangeInclusive<usize> = 100..=200;
+pub const RANGE: std::ops::RangeInclusive<usize> = 100..=200;
 
 /// The factors of all models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Factors {
+pub struct Factors {
     version: u32,
-    pub(crate) models: BTreeMap<String, Factor>,
+    /// By the model's name.
+    pub models: BTreeMap<String, Factor>,
 }
 
 /// How a model's tokens are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Factor {
+pub struct Factor {
     /// Hundredths of the base's count.
-    pub(crate) percent: usize,
+    pub percent: usize,
     /// How many calls that was found from.
-    pub(crate) calls: u64,
+    pub calls: u64,
     /// What it was before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) previous: Option<usize>,
+    pub previous: Option<usize>,
 }
 
 impl Default for Factors {
@@ -54,13 +56,10 @@ impl Factors {
     /// # Errors
     ///
     /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
-    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
+    pub fn load(places: &Places) -> Result<Self, Failure> {
         let path = places.state.join(FILE);
         let wrong = |why: String| {
-            Failure::usage(format!(
-                "`{}` can't be used: {why}; delete it, then make it anew with `proem cost fit --apply`",
-                path.display()
-            ))
+            Failure::usage(format!("`{}` can't be used: {why}", path.display())).hinting(Hint::FitFactors)
         };
         let bytes = match files::read_regular(&path, MAX_BYTES)? {
             None => return Ok(Self::default()),
@@ -83,7 +82,7 @@ impl Factors {
     }
 
     /// Writes the file.
-    pub(crate) fn store(&self, places: &Places) -> Result<(), Failure> {
+    pub fn store(&self, places: &Places) -> Result<(), Failure> {
         let value = serde_json::to_value(self).map_err(|error| Failure::bug("cost fit", error))?;
         let text = format!("{}\n", json::pretty(&value));
         files::replace(&places.state, Path::new(FILE), text.as_bytes(), Access::Private)?;
@@ -91,13 +90,13 @@ impl Factors {
     }
 
     /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
-    pub(crate) fn apply(&self, model: &mut Model) -> Option<usize> {
+    pub fn apply(&self, model: &mut Model) -> Option<usize> {
         scale(model, self.models.get(&model.name)?.percent)
     }
 }
 
 /// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
-pub(crate) fn scale(model: &mut Model, factor: usize) -> Option<usize> {
+pub fn scale(model: &mut Model, factor: usize) -> Option<usize> {
     match &mut model.tokeniser {
         Tokeniser::Estimate { percent, .. } => {
             *percent = factor;

@@ -17,40 +17,40 @@ use proem_runtime::git::GitLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::amount::Dollars;
 use self::amount::tokens;
-use crate::failure::Failure;
+pub use self::amount::{Dollars, dollars};
+use crate::error::Error as Failure;
 
 /// The keys of `config.toml` and `proem.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Config {
+pub struct Config {
     /// The model or role that is counted, planned and encoded for; without it, what the prompt
     /// file names.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// What prompts are assembled from.
-    pub(crate) assemble: Settings,
+    pub assemble: Settings,
     /// The prompt that Proem's replaces, relative to this file; token savings are measured
     /// against it.
-    pub(crate) baseline: Option<String>,
+    pub baseline: Option<String>,
     /// Where tools and skills are found, beside the places that are always looked at.
-    pub(crate) catalogue: CatalogueFiles,
+    pub catalogue: CatalogueFiles,
     /// The model that stands behind a role, such as `small`: a model's name, or `PROVIDER/MODEL`.
-    pub(crate) roles: BTreeMap<String, String>,
+    pub roles: BTreeMap<String, String>,
     /// Servers that run models, by a name of yours; `anthropic` and `openai` are known and may be
     /// changed.
-    pub(crate) providers: BTreeMap<String, ProviderFile>,
+    pub providers: BTreeMap<String, ProviderFile>,
     /// What calls may cost. A project's file may only lower what yours says, unless you trust it.
-    pub(crate) budget: BudgetFile,
+    pub budget: BudgetFile,
     /// What is kept of runs, and for how long.
-    pub(crate) records: RecordsFile,
+    pub records: RecordsFile,
     /// What prompts learn from failures, and what they always ask for.
-    pub(crate) adapt: AdaptFile,
+    pub adapt: AdaptFile,
     /// How long git may take.
-    pub(crate) git: GitFile,
+    pub git: GitFile,
     /// Which model says how near texts are in meaning; without it, the one that ships with Proem,
     /// which runs on this machine.
-    pub(crate) embedding: EmbeddingFile,
+    pub embedding: EmbeddingFile,
 }
 
 /// The most that a configuration may have, in bytes.
@@ -59,7 +59,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// The protocol that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Protocol {
+pub enum Protocol {
     /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Chat Completions, which Ollama, vLLM, llama.cpp and OpenRouter speak too.
@@ -70,101 +70,101 @@ pub(crate) enum Protocol {
 /// attempts, 10 seconds to connect, 120 for a call, 60 without a byte, 4 MiB for an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ProviderFile {
+pub struct ProviderFile {
     /// The protocol that it speaks, `anthropic` or `openai`; without it, `openai`.
-    pub(crate) protocol: Option<Protocol>,
+    pub protocol: Option<Protocol>,
     /// What every path is put behind, such as `http://127.0.0.1:11434/v1`.
-    pub(crate) base_url: Option<String>,
+    pub base_url: Option<String>,
     /// The name of the environment variable that holds its key; without it, no key is sent. Never
     /// the key itself.
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
     /// How its models are held to a schema: `tool`, `schema`, `object` or `text`.
-    pub(crate) answers: Option<Answers>,
+    pub answers: Option<Answers>,
     /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
-    pub(crate) stream: Option<bool>,
+    pub stream: Option<bool>,
     /// The most requests at once.
-    pub(crate) concurrency: Option<NonZeroUsize>,
+    pub concurrency: Option<NonZeroUsize>,
     /// The most requests a minute; without it, as many as the server takes.
-    pub(crate) requests_per_minute: Option<NonZeroU32>,
+    pub requests_per_minute: Option<NonZeroU32>,
     /// How often a request is sent at most, the first time included.
-    pub(crate) attempts: Option<NonZeroU32>,
+    pub attempts: Option<NonZeroU32>,
     /// The longest that a connection may take, in seconds.
-    pub(crate) connect_seconds: Option<NonZeroU32>,
+    pub connect_seconds: Option<NonZeroU32>,
     /// The longest that an attempt may take, in seconds.
-    pub(crate) call_seconds: Option<NonZeroU32>,
+    pub call_seconds: Option<NonZeroU32>,
     /// The longest that nothing may come while an answer is read, in seconds.
-    pub(crate) idle_seconds: Option<NonZeroU32>,
+    pub idle_seconds: Option<NonZeroU32>,
     /// The most bytes of an answer.
-    pub(crate) answer_bytes: Option<NonZeroUsize>,
+    pub answer_bytes: Option<NonZeroUsize>,
     /// What is known about its models, by their names there.
-    pub(crate) models: BTreeMap<String, ModelFile>,
+    pub models: BTreeMap<String, ModelFile>,
 }
 
 /// One model of a server. What is left out is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ModelFile {
+pub struct ModelFile {
     /// The tokens of prompt and answer together, at most.
-    pub(crate) context_tokens: Option<NonZeroUsize>,
+    pub context_tokens: Option<NonZeroUsize>,
     /// The tokens of an answer, at most.
-    pub(crate) output_tokens: Option<NonZeroUsize>,
+    pub output_tokens: Option<NonZeroUsize>,
     /// How it is held to a schema, if not as the server's other models.
-    pub(crate) answers: Option<Answers>,
+    pub answers: Option<Answers>,
     /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000.
-    pub(crate) input_price: Option<NonZeroU64>,
+    pub input_price: Option<NonZeroU64>,
     /// What a token of the answer costs, in nano-dollars.
-    pub(crate) output_price: Option<NonZeroU64>,
+    pub output_price: Option<NonZeroU64>,
     /// What a token that is read from the cache costs, in nano-dollars.
-    pub(crate) cache_read_price: Option<NonZeroU64>,
+    pub cache_read_price: Option<NonZeroU64>,
 }
 
 /// The keys of `[catalogue]`. Paths are relative to the file that names them; yours may be absolute.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct CatalogueFiles {
+pub struct CatalogueFiles {
     /// Saved answers to `tools/list`, each called `SERVER.json`.
-    pub(crate) manifests: Vec<String>,
+    pub manifests: Vec<String>,
     /// Folders with a folder for each skill.
-    pub(crate) skills: Vec<String>,
+    pub skills: Vec<String>,
     /// Files with one entry on each line, as JSON.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// The keys of `[embedding]`: a model at one of your providers, which gets the text of tasks,
 /// memories and your catalogue. What is left out is 20 seconds, 96 texts a request, 8,000 bytes a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct EmbeddingFile {
+pub struct EmbeddingFile {
     /// The provider, by its name under `providers`; one of protocol `openai`.
-    pub(crate) provider: Option<String>,
+    pub provider: Option<String>,
     /// The model's name there.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// How many numbers its vectors are to have, for models that can shorten them; at most 4,096.
-    pub(crate) dimensions: Option<NonZeroU32>,
+    pub dimensions: Option<NonZeroU32>,
     /// A file with weights for the model, which `cargo lab train select` makes; below the folder of
     /// your `config.toml`, or absolute. Without it words decide, and nothing is sent.
-    pub(crate) calibration: Option<String>,
+    pub calibration: Option<String>,
     /// How long embedding the texts of one step may take, in seconds.
-    pub(crate) seconds: Option<NonZeroU32>,
+    pub seconds: Option<NonZeroU32>,
     /// The most texts of one request, at most 96.
-    pub(crate) texts: Option<NonZeroUsize>,
+    pub texts: Option<NonZeroUsize>,
     /// The most bytes of one text; the rest of a longer one is not sent.
-    pub(crate) text_bytes: Option<NonZeroUsize>,
+    pub text_bytes: Option<NonZeroUsize>,
 }
 
 /// The keys of `[git]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct GitFile {
+pub struct GitFile {
     /// The longest that a question to git may take, such as what is uncommitted, in seconds; without it, 10.
-    pub(crate) question_seconds: Option<NonZeroU32>,
+    pub question_seconds: Option<NonZeroU32>,
     /// The longest that reading the history may take, in seconds; without it, 120.
-    pub(crate) history_seconds: Option<NonZeroU32>,
+    pub history_seconds: Option<NonZeroU32>,
 }
 
 impl GitFile {
     /// The limits of each git that is run.
-    pub(crate) fn limits(self) -> GitLimits {
+    pub fn limits(self) -> GitLimits {
         let usual = GitLimits::default();
         let time = |seconds: Option<NonZeroU32>, usual| seconds.map_or(usual, |n| Duration::from_secs(n.get().into()));
         GitLimits {
@@ -178,41 +178,41 @@ impl GitFile {
 /// The keys of `[budget]`: nothing is capped that is not named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct BudgetFile {
+pub struct BudgetFile {
     /// The time zone by which days and months begin, such as "Europe/Berlin"; without it, UTC.
-    pub(crate) zone: Option<String>,
+    pub zone: Option<String>,
     /// What all of this user's projects may spend together.
-    pub(crate) user: Limits,
+    pub user: Limits,
     /// What one project may spend.
-    pub(crate) project: Limits,
+    pub project: Limits,
 }
 
 /// The most that may be spent, in dollars and in tokens of prompts and answers. All that are named hold, so a
 /// month's that is lower than a day's is the one that is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Dollars a day.
-    pub(crate) day: Option<Dollars>,
+    pub day: Option<Dollars>,
     /// Dollars a month.
-    pub(crate) month: Option<Dollars>,
+    pub month: Option<Dollars>,
     /// Dollars a run.
-    pub(crate) run: Option<Dollars>,
+    pub run: Option<Dollars>,
     /// Tokens a day.
     #[serde(deserialize_with = "tokens")]
-    pub(crate) day_tokens: Option<u64>,
+    pub day_tokens: Option<u64>,
     /// Tokens a month.
     #[serde(deserialize_with = "tokens")]
-    pub(crate) month_tokens: Option<u64>,
+    pub month_tokens: Option<u64>,
     /// Tokens a run.
     #[serde(deserialize_with = "tokens")]
-    pub(crate) run_tokens: Option<u64>,
+    pub run_tokens: Option<u64>,
 }
 
 /// How much of a run is kept, the most first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum KeepRecords {
+pub enum KeepRecords {
     /// What was sent and what came back, exactly.
     #[default]
     Content,
@@ -225,51 +225,51 @@ pub(crate) enum KeepRecords {
 /// The keys of `[records]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RecordsFile {
+pub struct RecordsFile {
     /// `content`, `hashes` or `nothing`.
-    pub(crate) keep: KeepRecords,
+    pub keep: KeepRecords,
     /// After how many days runs are deleted, those of all projects; without it, 90. Only your own
     /// configuration decides this.
-    pub(crate) days: Option<NonZeroU32>,
+    pub days: Option<NonZeroU32>,
 }
 
 /// The keys of `[adapt]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct AdaptFile {
+pub struct AdaptFile {
     /// Whether prompts show what was learned; they do unless this is `false`.
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// For how many days a failure counts; without it, 7.
-    pub(crate) days: Option<NonZeroU32>,
+    pub days: Option<NonZeroU32>,
     /// How many failures count at most; without it, 50.
-    pub(crate) failures: Option<NonZeroU32>,
+    pub failures: Option<NonZeroU32>,
     /// How often recovery steps are asked for after a failed result; without it, 2.
-    pub(crate) retries: Option<u32>,
+    pub retries: Option<u32>,
     /// Whether answers should always be short.
-    pub(crate) time_sensitive: bool,
+    pub time_sensitive: bool,
     /// Whether compliance should always be considered.
-    pub(crate) compliance_required: bool,
+    pub compliance_required: bool,
     /// The format that is always asked for, such as "Markdown".
-    pub(crate) preferred_format: Option<String>,
+    pub preferred_format: Option<String>,
 }
 
 impl RecordsFile {
     /// After how many days runs are deleted.
-    pub(crate) fn days(self) -> u32 {
+    pub fn days(self) -> u32 {
         self.days.map_or(90, NonZeroU32::get)
     }
 }
 
 impl BudgetFile {
     /// Whether nothing is capped.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.user == Limits::default() && self.project == Limits::default()
     }
 }
 
 impl Config {
     /// Reads a file's text; `name` is used in messages.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Failure> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
             let span = error.span().map(|span| proem_text::span::Span::new(span.start, span.end));
             let diagnostic = proem_text::diagnostic::Diagnostic {
@@ -283,7 +283,7 @@ impl Config {
     }
 
     /// The user's file; without one, the defaults.
-    pub(crate) fn of_user(path: &Path) -> Result<Self, Failure> {
+    pub fn of_user(path: &Path) -> Result<Self, Failure> {
         match files::read_text(path, MAX_BYTES) {
             Ok(text) => Self::parse(&path.display().to_string(), &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

@@ -10,7 +10,8 @@ use proem_guard::{Guard, Policy, Tool};
 use proem_runtime::files;
 use proem_select::catalogue::{Catalogue, Kind};
 
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::trust::hash;
 
@@ -19,21 +20,21 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// What the user's files say about the guard; `None` where there is none, and the shipped data count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct GuardFiles {
+pub struct GuardFiles {
     /// The table of verdicts.
-    pub(crate) verdicts: Option<String>,
+    pub verdicts: Option<String>,
     /// The calibration.
-    pub(crate) calibration: Option<String>,
+    pub calibration: Option<String>,
 }
 
 impl GuardFiles {
     /// Reads them.
-    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
+    pub fn load(places: &Places) -> Result<Self, Failure> {
         Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
     }
 
     /// The hash of the rules that runs are held to.
-    pub(crate) fn rules(&self) -> String {
+    pub fn rules(&self) -> String {
         let part = |text: &Option<String>| text.as_ref().map_or_else(String::new, |text| hash(text.as_bytes()));
         hash(format!("verdicts {}\ncalibration {}\n", part(&self.verdicts), part(&self.calibration)).as_bytes())
     }
@@ -41,27 +42,27 @@ impl GuardFiles {
 
 /// The guard, its policy, and what the user should know about them.
 #[derive(Debug)]
-pub(crate) struct Guarding {
+pub struct Guarding {
     /// What it was made from.
-    pub(crate) files: GuardFiles,
+    pub files: GuardFiles,
     /// The hash of the rules that runs are held to.
-    pub(crate) rules: String,
+    pub rules: String,
     /// The scanners.
-    pub(crate) guard: Guard,
+    pub guard: Guard,
     /// What becomes of what they find.
-    pub(crate) policy: Policy,
+    pub policy: Policy,
     /// What was not used, and why.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Guarding {
     /// The guard for an agent with these tools.
-    pub(crate) fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+    pub fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
         Self::of(GuardFiles::load(places)?, places, tools)
     }
 
     /// The same, made from these files.
-    pub(crate) fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+    pub fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
         let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
@@ -88,14 +89,14 @@ impl Guarding {
 
 /// The tools of a catalogue, by name. Their descriptions are from outside and teach the guard
 /// nothing.
-pub(crate) fn tools(catalogue: &Catalogue) -> Vec<Tool> {
+pub fn tools(catalogue: &Catalogue) -> Vec<Tool> {
     let entries = catalogue.entries().iter().filter(|entry| entry.kind() == Kind::Tool);
     let tool = |name: &str| Tool { name: name.to_owned(), words: vec![name.replace(['_', '-'], " ")] };
     entries.map(|entry| tool(entry.name().as_str())).collect()
 }
 
 /// Where a calibration is kept.
-pub(crate) fn calibration_file(places: &Places) -> PathBuf {
+pub fn calibration_file(places: &Places) -> PathBuf {
     places.config.join("guard").join("calibration.json")
 }
 
@@ -103,11 +104,9 @@ fn verdicts_file(places: &Places) -> PathBuf {
     places.config.join("guard").join("verdicts.tsv")
 }
 
-fn not_used(places: &Places, problem: &str) -> String {
-    format!(
-        "{} is not used: {problem}; make a new one with `proem scan --calibrate`",
-        calibration_file(places).display()
-    )
+fn not_used(places: &Places, problem: &str) -> Note {
+    let text = format!("{} is not used: {problem}", calibration_file(places).display());
+    Note::hinting(text, Hint::CalibrateGuard)
 }
 
 /// The file's text; `None` if there is no such file.

@@ -16,16 +16,17 @@ use proem_store::query::RunDetail;
 use proem_store::{Access, Store};
 
 use super::{open, owner, zone};
-use crate::args::records::Wishes as WishesArgs;
 use crate::config::AdaptFile;
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Message, Note, Noted};
 use crate::places::Places;
 use crate::project::Project;
-use crate::{ui, when};
+use crate::when;
+use crate::words::counted;
 
 /// Where failures are looked up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum History<'h> {
+pub enum History<'h> {
     /// In these records.
     Open(&'h Store),
     /// In the records that there may be.
@@ -38,42 +39,36 @@ pub(crate) enum History<'h> {
 
 /// What a prompt shows of what was learned and is wished for.
 #[derive(Debug, Clone)]
-pub(crate) struct Taught {
-    pub(crate) adapted: Adapted,
+pub struct Taught {
+    /// The profile, and what of it follows from which signals.
+    pub adapted: Adapted,
     /// What of it was learned; `None` if nothing was.
-    pub(crate) lessons: Option<Lessons>,
-    /// The same in one line.
-    pub(crate) said: Option<String>,
+    pub lessons: Option<Lessons>,
+    /// The same in one line: nobody finds learned words in a request unawares.
+    pub said: Option<Note>,
 }
 
 impl Taught {
     /// What a prompt of a recorded run showed.
-    pub(crate) fn again(profile: Profile) -> Self {
+    pub fn again(profile: Profile) -> Self {
         let (rules, signals) = (profile.rules(), Signals::default());
         Self { adapted: Adapted { profile, signals, rules, notes: Vec::new() }, lessons: None, said: None }
     }
 
     /// What is shown of it where nothing is said of an empty profile.
-    pub(crate) fn shown(&self) -> Option<&Adapted> {
+    pub fn shown(&self) -> Option<&Adapted> {
         Some(&self.adapted).filter(|adapted| !adapted.profile.is_empty())
-    }
-
-    /// Says what of it was learned, if anything was: nobody finds learned words in a request unawares.
-    pub(crate) fn say(&self) {
-        if let Some(said) = &self.said {
-            ui::aside(&format!("{said}\n"));
-        }
     }
 }
 
 /// Says that a run which goes on shows what was learned before it began.
-pub(crate) fn say_recorded(run: &RunDetail) {
-    let Some(profiles) = &run.profiles else { return };
+#[must_use]
+pub fn learned_before(run: &RunDetail) -> Option<Note> {
+    let profiles = run.profiles.as_ref()?;
     let lines = profiles.all().map(|(_, profile)| profile.learned()).sum::<usize>();
-    if lines > 0 {
-        let (lines, id) = (ui::counted(lines as u64, "line"), run.row.id.short());
-        ui::aside(&format!("learned: {lines}, as when run {id} began; see proem runs show {id}\n"));
-    }
+    let (counted, id) = (counted(lines as u64, "line"), run.row.id.short());
+    let text = format!("learned: {counted}, as when run {id} began");
+    (lines > 0).then(|| Note::Learned(Message { text, hint: Some(Hint::SeeRun { run: id.to_string() }) }))
 }
 
 /// The profile that a prompt shows; `None` where nothing is adapted.
@@ -81,35 +76,35 @@ pub(crate) fn say_recorded(run: &RunDetail) {
 /// # Errors
 ///
 /// If a wish is none. Records that can't be read are noted and count as empty: they only advise.
-pub(crate) async fn taught(
+pub async fn taught(
     (places, project): (&Places, &Project),
     prompt: &Prompt,
-    args: &WishesArgs,
+    adapting: &Adapting,
     history: History<'_>,
-) -> Result<Option<Taught>, Failure> {
+) -> Result<Noted<Option<Taught>>, Failure> {
     let config = &project.config.adapt;
-    let wishes = wishes(args, config)?;
-    let is_asked = args.time_sensitive || args.compliance_required || args.preferred_format.is_some();
+    let wishes = adapting.wishes.over(config)?;
     let is_off = config.enabled == Some(false);
-    if args.no_adapt || (is_off && !is_asked) {
-        return Ok(None);
+    if adapting.is_off || (is_off && adapting.wishes.is_empty()) {
+        return Ok(Noted::quiet(None));
     }
     let now = when::now();
     let ageing = ageing(config);
     let name = name(&prompt.id);
     let mut unread = None;
+    let mut notes = Vec::new();
     let recorded = match history {
         _ if is_off => Vec::new(),
         History::Fixed => Vec::new(),
-        History::Open(store) => recorded(store, project, &name).await,
+        History::Open(store) => recorded(store, project, &name, &mut notes).await,
         History::Closed | History::Unusable if !places.records().exists() => Vec::new(),
         History::Closed | History::Unusable => match open(places, project, Access::Read).await {
-            Ok(opened) => recorded(&opened.store, project, &name).await,
+            Ok(opened) => recorded(&opened.store, project, &name, &mut notes).await,
             Err(error) => {
                 let left_out = "what the prompt learned is left out";
                 match history {
                     History::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
-                    _ => ui::note(&format!("{left_out}: {error}")),
+                    _ => notes.push(format!("{left_out}: {error}").into()),
                 }
                 Vec::new()
             }
@@ -125,7 +120,7 @@ pub(crate) async fn taught(
         (Some(lessons), Some(until)) => Some(in_words(lessons, until, &zone(&project.config.budget)?)),
         _ => None,
     };
-    Ok(Some(Taught { adapted, lessons, said }))
+    Ok(Noted { value: Some(Taught { adapted, lessons, said }), notes })
 }
 
 /// What of a profile was learned, and from which results.
@@ -141,11 +136,11 @@ fn lessons(prompt: &str, derived: &Derived, (profile, ageing): (&Profile, Ageing
 }
 
 /// `learned: 2 lines from 1 result of me/ask, until 29 Nov; see proem adapt me/ask`.
-fn in_words(lessons: &Lessons, until: Time, zone: &TimeZone) -> String {
-    let (lines, results) =
-        (ui::counted(lessons.lines as u64, "line"), ui::counted(lessons.results.len() as u64, "result"));
+fn in_words(lessons: &Lessons, until: Time, zone: &TimeZone) -> Note {
+    let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
     let (prompt, day) = (&lessons.prompt, when::day(until, zone));
-    format!("learned: {lines} from {results} of {prompt}, until {day}; see proem adapt {prompt}")
+    let text = format!("learned: {lines} from {results} of {prompt}, until {day}");
+    Note::Learned(Message { text, hint: Some(Hint::SeeLearned { prompt: prompt.clone() }) })
 }
 
 /// A prompt's name, under which its results are recorded.
@@ -154,15 +149,15 @@ fn name(id: &PromptId) -> String {
 }
 
 /// What is recorded of a prompt; what is too old is left out by the rules, which say so.
-async fn recorded(store: &Store, project: &Project, prompt: &str) -> Vec<Recorded> {
+async fn recorded(store: &Store, project: &Project, prompt: &str, notes: &mut Vec<Note>) -> Vec<Recorded> {
     store.history(&owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
-        ui::note(&format!("what the prompt learned is left out: {error}"));
+        notes.push(format!("what the prompt learned is left out: {error}").into());
         Vec::new()
     })
 }
 
 /// How failures age, by configuration.
-pub(crate) fn ageing(config: &AdaptFile) -> Ageing {
+pub fn ageing(config: &AdaptFile) -> Ageing {
     let usual = Ageing::default();
     Ageing {
         days: config.days.map_or(usual.days, NonZeroU32::get),
@@ -171,24 +166,55 @@ pub(crate) fn ageing(config: &AdaptFile) -> Ageing {
     }
 }
 
-/// What the caller wishes, flags over configuration.
-pub(crate) fn wishes(args: &WishesArgs, config: &AdaptFile) -> Result<Wishes, Failure> {
-    let (name, by) = match (&args.preferred_format, &config.preferred_format) {
-        (Some(name), _) => (Some(name), "--preferred-format"),
-        (None, name) => (name.as_ref(), "adapt.preferred_format"),
-    };
-    let format = name.map(|name| {
-        name.parse::<Format>().map_err(|why| Failure::usage(format!("{by}: {}", proem_guard::show::terminal_str(&why))))
-    });
-    Ok(Wishes {
-        time_sensitive: args.time_sensitive || config.time_sensitive,
-        compliance_required: args.compliance_required || config.compliance_required,
-        preferred_format: format.transpose()?,
-    })
+/// What a caller wishes of an answer, before configuration adds to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallerWishes {
+    /// A short answer.
+    pub time_sensitive: bool,
+    /// That compliance is considered.
+    pub compliance_required: bool,
+    /// A format by its name, with what the caller calls that option.
+    pub preferred_format: Option<(String, &'static str)>,
+}
+
+/// What shapes a prompt beside its inputs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Adapting {
+    /// What the caller wishes.
+    pub wishes: CallerWishes,
+    /// Whether the model is shown no profile at all.
+    pub is_off: bool,
+}
+
+impl CallerWishes {
+    /// Whether nothing is wished for.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        !self.time_sensitive && !self.compliance_required && self.preferred_format.is_none()
+    }
+
+    /// These, and what the configuration wishes for where they are silent.
+    ///
+    /// # Errors
+    ///
+    /// If the format is none; its option is named.
+    pub fn over(&self, config: &AdaptFile) -> Result<Wishes, Failure> {
+        let own = self.preferred_format.as_ref().map(|(name, option)| (name, *option));
+        let named = own.or_else(|| Some((config.preferred_format.as_ref()?, "adapt.preferred_format")));
+        let format = named.map(|(name, by)| {
+            let wrong = |why: String| Failure::usage(format!("{by}: {}", proem_guard::show::terminal_str(&why)));
+            name.parse::<Format>().map_err(wrong)
+        });
+        Ok(Wishes {
+            time_sensitive: self.time_sensitive || config.time_sensitive,
+            compliance_required: self.compliance_required || config.compliance_required,
+            preferred_format: format.transpose()?,
+        })
+    }
 }
 
 /// What one prompt, or all of a run, show, as a record keeps it.
-pub(crate) fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t Taught>)>) -> Option<Profiles> {
+pub fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t Taught>)>) -> Option<Profiles> {
     let profile = |(id, taught): (&PromptId, Option<&Taught>)| Some((name(id), taught?.adapted.profile.clone()));
     let prompts = all.into_iter().map(profile).collect::<Option<_>>()?;
     Some(Profiles::Each { prompts })

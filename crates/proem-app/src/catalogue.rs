@@ -1,5 +1,7 @@
 //! Reads a project's catalogue with what this user approved of it.
 
+mod stored;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,36 +11,41 @@ use proem_runtime::files::{self, Access};
 use proem_select::catalogue::{Approvals, Catalogue, Hash, Name, Standing};
 
 use crate::config::CatalogueFiles;
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::project::Project;
 use crate::trust::{TrustStore, Vouched, hash};
+
+pub use stored::{embedded_manifest, read_manifest, write_manifest};
 
 /// How many problems are told as notes.
 const MAX_NOTES: usize = 8;
 
 /// A catalogue, and what to say about it.
 #[derive(Debug)]
-pub(in crate::commands) struct Loaded {
-    pub(in crate::commands) catalogue: Catalogue,
+pub struct Loaded {
+    /// Everything that may be selected.
+    pub catalogue: Catalogue,
     /// The configured servers, and those that have a manifest.
-    pub(in crate::commands) servers: Vec<ServerState>,
+    pub servers: Vec<ServerState>,
     /// One line each, for standard error.
-    pub(in crate::commands) notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// What is known about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) struct ServerState {
-    pub(in crate::commands) name: Name,
+pub struct ServerState {
+    /// Its name, as entries carry it.
+    pub name: Name,
     /// The files that configure it.
-    pub(in crate::commands) configured: Vec<String>,
+    pub configured: Vec<String>,
     /// The file that its tools were read from.
-    pub(in crate::commands) manifest: Option<String>,
+    pub manifest: Option<String>,
 }
 
 /// Reads all files of the catalogue; starts no server.
-pub(in crate::commands) fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
+pub fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
     let approvals = approvals(&approved(project, places)?);
     let sources = sources(project, places);
     let vouching = |path: &str, bytes: &[u8]| {
@@ -53,7 +60,7 @@ pub(in crate::commands) fn load(project: &Project, places: &Places) -> Result<Lo
 
 /// The store of what was approved, beside the trust store and of the same form: a path is a name,
 /// its bytes what the entry's author wrote.
-pub(super) fn store(places: &Places) -> Result<TrustStore, Failure> {
+pub fn store(places: &Places) -> Result<TrustStore, Failure> {
     // The store's folder is made private from the first folder of ours on.
     if let (Some(parent), Some(name)) = (places.state.parent(), places.state.file_name()) {
         let lock = Path::new(name).join("catalogue/trust.lock");
@@ -73,7 +80,7 @@ pub(super) fn store(places: &Places) -> Result<TrustStore, Failure> {
 }
 
 /// What was approved in this project.
-pub(super) fn approved(project: &Project, places: &Places) -> Result<Vouched, Failure> {
+pub fn approved(project: &Project, places: &Places) -> Result<Vouched, Failure> {
     TrustStore::new(places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
 }
 
@@ -130,19 +137,19 @@ fn servers(
     all.into_values().collect()
 }
 
-fn notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<String> {
+fn notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<Note> {
     let problems = catalogue.problems();
-    let mut notes: Vec<String> = problems.iter().take(MAX_NOTES).map(ToString::to_string).collect();
+    let mut notes: Vec<Note> = problems.iter().take(MAX_NOTES).map(|problem| problem.to_string().into()).collect();
     let more = problems.len().saturating_sub(MAX_NOTES);
     if more > 0 {
-        notes.push(format!("{more} more problems; `proem catalogue check` lists them"));
+        notes.push(Note::hinting(format!("{more} more problems"), Hint::CheckCatalogue));
     }
-    notes.extend(missing(servers));
+    notes.extend(missing(servers).map(Note::from));
     notes
 }
 
 /// One line about configured servers whose tools nobody saved.
-pub(super) fn missing(servers: &[ServerState]) -> Option<String> {
+pub fn missing(servers: &[ServerState]) -> Option<String> {
     let all: Vec<&str> =
         servers.iter().filter(|server| server.manifest.is_none()).map(|server| server.name.as_str()).collect();
     if all.is_empty() {

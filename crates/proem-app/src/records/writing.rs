@@ -18,13 +18,15 @@ use proem_store::{Access as Wanted, Origin, Purge, Store};
 use super::learning::History;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note, Noted};
 use crate::places::Places;
 use crate::project::Project;
-use crate::{ui, when};
+use crate::when;
+use crate::words::counted;
 
 /// What is said where a run would go on in records, and none are kept.
-pub(crate) const NONE_TO_GO_ON_IN: &str =
+pub const NONE_TO_GO_ON_IN: &str =
     "a run goes on in the records, and none are kept; change `records.keep` in your configuration";
 
 /// The most that the file with a day may have, in bytes.
@@ -32,7 +34,7 @@ const STAMP_BYTES: usize = 64;
 
 /// What the caller says about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Record {
+pub enum Record {
     /// Nothing: configuration decides.
     AsConfigured,
     /// `--no-record`.
@@ -43,23 +45,23 @@ pub(crate) enum Record {
 
 /// What asking somebody depends on.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub struct Asking {
     /// The caps that hold.
-    pub(crate) ledger: Ledger,
+    pub ledger: Ledger,
     /// What must not be written down.
-    pub(crate) secrets: Vec<Secret>,
+    pub secrets: Vec<Secret>,
 }
 
 impl Asking {
     /// What is asked costs nothing and needs no credential that is known here.
-    pub(crate) const fn free() -> Self {
+    pub const fn free() -> Self {
         Self { ledger: Ledger { caps: Vec::new(), priced: Priced::Free }, secrets: Vec::new() }
     }
 }
 
 /// Records that are open for the runs of one command.
 #[derive(Debug)]
-pub(crate) struct Writing {
+pub struct Writing {
     store: Store,
     seal: SealKey,
     keeping: Keeping,
@@ -72,11 +74,11 @@ pub(crate) struct Writing {
 
 /// What is booked for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Booking {
+pub struct Booking {
     /// The most that its attempts could take; `None` where a price is unknown.
-    pub(crate) reserved: Option<NanoDollars>,
+    pub reserved: Option<NanoDollars>,
     /// What they were settled for; `None` where that is unknown.
-    pub(crate) settled: Option<NanoDollars>,
+    pub settled: Option<NanoDollars>,
 }
 
 impl Writing {
@@ -86,21 +88,21 @@ impl Writing {
     ///
     /// If something would be sent and the records that are on can't be kept, or a budget needs records and there
     /// are none.
-    pub(crate) async fn begin(
+    pub async fn begin(
         places: &Places,
         project: &Project,
         record: Record,
         asking: Option<Asking>,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Noted<Option<Self>>, Failure> {
         let asks = asking.is_some();
         let Asking { ledger, secrets } = asking.unwrap_or(Asking::free());
         let is_capped = !ledger.caps.is_empty();
         let keeping = match (record, project.config.records.keep) {
-            (Record::No, _) if is_capped => return Err(needed("--no-record", "leave it out")),
+            (Record::No, _) if is_capped => return Err(needed("records were declined").hinting(Hint::Record)),
             (_, KeepRecords::Nothing) if is_capped => {
-                return Err(needed("`records.keep = \"nothing\"`", "write \"hashes\" instead"));
+                return Err(needed("`records.keep = \"nothing\"`; write \"hashes\" instead"));
             }
-            (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(None),
+            (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(Noted::quiet(None)),
             (Record::AsConfigured | Record::Needed, KeepRecords::Content) => Keeping::Content,
             (Record::AsConfigured | Record::Needed, KeepRecords::Hashes) => Keeping::Hashes,
         };
@@ -115,31 +117,29 @@ impl Writing {
         };
         match made.await {
             Ok((seal, opened)) => {
-                opened.notes.iter().for_each(|note| ui::note(note));
-                Ok(Some(Self {
+                let notes = opened.notes.into_iter().map(Note::from).collect();
+                let writing = Self {
                     store: opened.store,
                     seal,
                     keeping,
                     ledger,
                     secrets,
                     owner: owner(project),
-                    actor: actor(&Environment::inherited()),
+                    actor: actor(&Environment::inherited(), places.channel),
                     days: project.config.records.days(),
-                }))
+                };
+                Ok(Noted { value: Some(writing), notes })
             }
             Err(why) if asks => {
                 let necessity = if record == Record::Needed { Necessity::Required } else { Necessity::Configured };
                 Err(Failure::outside(unsent(&why, necessity, &ledger.caps)))
             }
-            Err(why) => {
-                ui::note(&format!("nothing is recorded: {why}"));
-                Ok(None)
-            }
+            Err(why) => Ok(Noted { value: None, notes: vec![format!("nothing is recorded: {why}").into()] }),
         }
     }
 
     /// Where failures are looked up by who wanted to record like that.
-    pub(crate) fn history<'w>(records: Option<&'w Self>, record: Record, project: &Project) -> History<'w> {
+    pub fn history<'w>(records: Option<&'w Self>, record: Record, project: &Project) -> History<'w> {
         match (records, record, project.config.records.keep) {
             (Some(records), ..) => History::Open(&records.store),
             (None, Record::No, _) | (None, _, KeepRecords::Nothing) => History::Closed,
@@ -148,12 +148,12 @@ impl Writing {
     }
 
     /// The store.
-    pub(crate) const fn store(&self) -> &Store {
+    pub const fn store(&self) -> &Store {
         &self.store
     }
 
     /// What all recordings share.
-    pub(crate) fn kept(&self) -> Kept<'_> {
+    pub fn kept(&self) -> Kept<'_> {
         Kept {
             store: &self.store,
             seal: &self.seal,
@@ -166,7 +166,7 @@ impl Writing {
     }
 
     /// An id for a run that starts.
-    pub(crate) fn id() -> Result<RunId, Failure> {
+    pub fn id() -> Result<RunId, Failure> {
         let mut random = [0; 8];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::outside(format!("the system gives no random bytes: {error}")))?;
@@ -178,7 +178,7 @@ impl Writing {
     /// # Errors
     ///
     /// If it can't be read.
-    pub(crate) async fn booking(&self, run: &RunId) -> Result<Booking, Failure> {
+    pub async fn booking(&self, run: &RunId) -> Result<Booking, Failure> {
         let detail = self.store.run(run).await?;
         let attempts = || detail.calls.iter().flat_map(|call| &call.attempts);
         let sum = |mut costs: Box<dyn Iterator<Item = Option<NanoDollars>> + '_>| {
@@ -191,14 +191,14 @@ impl Writing {
     }
 
     /// Deletes what is older than it may be, at most once a day, and closes the store.
-    pub(crate) async fn end(self, places: &Places) {
-        if let Err(why) = self.retain(places).await {
-            ui::note(&format!("old runs were not deleted: {why}"));
-        }
+    pub async fn end(self, places: &Places) -> Option<Note> {
+        let retained = self.retain(places).await;
         self.store.close().await;
+        retained.unwrap_or_else(|why| Some(format!("old runs were not deleted: {why}").into()))
     }
 
-    async fn retain(&self, places: &Places) -> Result<(), String> {
+    /// What was deleted, if anything was.
+    async fn retain(&self, places: &Places) -> Result<Option<Note>, String> {
         let now = when::now();
         let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY));
         let last = match files::read_text(&stamp, STAMP_BYTES) {
@@ -208,7 +208,7 @@ impl Writing {
             Err(error) => return Err(format!("`{}` can't be read: {error}", stamp.display())),
         };
         if last == Some(today) {
-            return Ok(());
+            return Ok(None);
         }
         // A clock that ran ahead is not believed at once: no day is later than the one after the last.
         let day = last.map_or(today, |last: i64| today.min(last.saturating_add(1)));
@@ -222,16 +222,17 @@ impl Writing {
             at: now,
         };
         let purged = self.store.purge(purge).await.map_err(|error| error.to_string())?;
-        if purged.runs > 0 {
-            let (runs, days) = (ui::counted(purged.runs, "run"), ui::counted(u64::from(self.days), "day"));
-            ui::note(&format!("deleted {runs} older than {days} (`records.days` says how long)"));
-        }
-        let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(()) };
+        let note = (purged.runs > 0).then(|| {
+            let (runs, days) = (counted(purged.runs, "run"), counted(u64::from(self.days), "day"));
+            format!("deleted {runs} older than {days} (`records.days` says how long)").into()
+        });
+        let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(note) };
         files::replace(folder, Path::new(name), format!("{today}\n").as_bytes(), Access::Private)
+            .map(|()| note)
             .map_err(|error| error.to_string())
     }
 }
 
-fn needed(what: &str, remedy: &str) -> Failure {
-    Failure::usage(format!("a budget is configured, and what isn't recorded can't be booked: {what}; {remedy}"))
+fn needed(what: &str) -> Failure {
+    Failure::usage(format!("a budget is configured, and what isn't recorded can't be booked: {what}"))
 }

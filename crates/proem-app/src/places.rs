@@ -4,21 +4,43 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-use crate::failure::Failure;
+use crate::error::Error as Failure;
 
 /// The user's folders.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub struct Places {
     /// `config.toml` and `book/`.
-    pub(crate) config: PathBuf,
+    pub config: PathBuf,
     /// The installation's key and what was trusted.
-    pub(crate) state: PathBuf,
+    pub state: PathBuf,
     /// What can be rebuilt.
-    pub(crate) cache: PathBuf,
+    pub cache: PathBuf,
     /// The user's home.
-    pub(crate) home: PathBuf,
+    pub home: PathBuf,
     /// The folder of all programs' configuration.
-    pub(crate) programs: PathBuf,
+    pub programs: PathBuf,
+    /// How whoever asks reaches Proem.
+    pub channel: Channel,
+}
+
+/// How somebody reaches Proem, for the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// A person at a terminal.
+    Terminal,
+    /// A script, or another program.
+    Pipe,
+}
+
+impl Channel {
+    /// Its name in the records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Pipe => "pipe",
+        }
+    }
 }
 
 /// A file with the installation's key, instead of the one in the state folder.
@@ -26,7 +48,7 @@ const KEY_VARIABLE: &str = "PROEM_KEY_FILE";
 
 impl Places {
     /// The folders that the XDG base directory specification names.
-    pub(crate) fn find() -> Result<Self, Failure> {
+    pub fn find(channel: Channel) -> Result<Self, Failure> {
         let base = etcetera::base_strategy::Xdg::new()
             .map_err(|e| Failure::usage(format!("no home folder: {e}; set HOME")))?;
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
@@ -36,28 +58,35 @@ impl Places {
             cache: base.cache_dir().join("proem"),
             home: base.home_dir().to_path_buf(),
             programs: base.config_dir(),
+            channel,
         })
     }
 
-    pub(crate) fn config_file(&self) -> PathBuf {
+    /// The user's configuration.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    pub(crate) fn book(&self) -> PathBuf {
+    /// The user's book.
+    #[must_use]
+    pub fn book(&self) -> PathBuf {
         self.config.join("book")
     }
 
     /// The file that runs are recorded in.
-    pub(crate) fn records(&self) -> PathBuf {
+    pub fn records(&self) -> PathBuf {
         self.state.join("records.db")
     }
 
     /// The file with the day on which old runs were deleted last.
-    pub(crate) fn purged(&self) -> PathBuf {
+    pub fn purged(&self) -> PathBuf {
         self.state.join("purged")
     }
 
-    pub(crate) fn key(&self) -> PathBuf {
+    /// The installation's key, wherever the environment says it is.
+    #[must_use]
+    pub fn key(&self) -> PathBuf {
         std::env::var_os(KEY_VARIABLE).map_or_else(|| self.state.join("key"), PathBuf::from)
     }
 }

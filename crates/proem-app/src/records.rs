@@ -1,7 +1,7 @@
 //! The records as commands use them: where they are, who writes them, what configuration says.
 
-pub(crate) mod learning;
-pub(crate) mod writing;
+pub mod learning;
+pub mod writing;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,17 +12,18 @@ use proem_store::record::{Actor, ActorKind, Project as Owner};
 use proem_store::{Access, Opened, Opening, Origin, Store};
 
 use crate::config::{BudgetFile, Limits};
-use crate::failure::Failure;
-use crate::places::Places;
+use crate::error::Error as Failure;
+use crate::message::{Note, Noted};
+use crate::places::{Channel, Places};
 use crate::project::Project;
 
 /// Runs asynchronous work of the store on this thread.
-pub(crate) fn blocking<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub fn blocking<T, E: From<Failure>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     runtime()?.block_on(work)
 }
 
 /// What asynchronous work of the store runs on.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -30,29 +31,27 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// Whose records a project's are.
-pub(crate) fn owner(project: &Project) -> Owner {
+pub fn owner(project: &Project) -> Owner {
     Owner(project.key.clone())
 }
 
 /// The name of a project's folder. The key of a repository is the folder that git keeps in it.
-pub(crate) fn folder(project: &Owner) -> &str {
+pub fn folder(project: &Owner) -> &str {
     let path = Path::new(&project.0);
     let path = if path.ends_with(".git") { path.parent().unwrap_or(path) } else { path };
     path.file_name().and_then(OsStr::to_str).unwrap_or("/")
 }
 
-/// Who sits here: the user, and whether at a terminal.
-pub(crate) fn actor(environment: &Environment) -> Actor {
-    use std::io::IsTerminal as _;
+/// Who sits here: the user, and by which channel Proem is used.
+pub fn actor(environment: &Environment, channel: Channel) -> Actor {
     let user = ["USER", "LOGNAME"].into_iter().find_map(|name| environment.get(name)?.to_str());
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let id = user.filter(|user| !user.is_empty()).unwrap_or("unknown").chars().take(64).map(plain).collect();
-    let channel = if std::io::stdin().is_terminal() { "terminal" } else { "pipe" };
-    Actor { kind: ActorKind::Person, id, channel: channel.to_owned() }
+    Actor { kind: ActorKind::Person, id, channel: channel.as_str().to_owned() }
 }
 
 /// The zone by which days are booked; UTC where none is declared.
-pub(crate) fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
+pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
     match budget.zone.as_deref() {
         None => Ok(jiff::tz::TimeZone::UTC),
         Some(name) => jiff::tz::TimeZone::get(name)
@@ -61,7 +60,7 @@ pub(crate) fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
 }
 
 /// The caps that hold.
-pub(crate) fn caps(budget: &BudgetFile) -> Vec<Cap> {
+pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
     let of = |scope: Scope, limits: &Limits| {
         let money = [(Period::Day, limits.day), (Period::Month, limits.month), (Period::Run, limits.run)];
         let tokens =
@@ -78,22 +77,22 @@ pub(crate) fn caps(budget: &BudgetFile) -> Vec<Cap> {
 }
 
 /// Opens the records.
-pub(crate) async fn open(places: &Places, project: &Project, access: Access) -> Result<Opened, proem_store::Error> {
+pub async fn open(places: &Places, project: &Project, access: Access) -> Result<Opened, proem_store::Error> {
     let environment = Environment::inherited();
     let unusable =
         |why: String| proem_store::Error::Unusable(proem_store::Unusable::Other { path: places.records(), why });
     let key = installation_key(&places.key()).map_err(|e| unusable(e.to_string()))?;
     let zone = zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
     let (path, project) = (places.records(), owner(project));
-    Store::open(Opening { path, key, access, project, actor: actor(&environment), zone }).await
+    Store::open(Opening { path, key, access, project, actor: actor(&environment, places.channel), zone }).await
 }
 
 /// Opens the records to look at them.
-pub(crate) async fn look(places: &Places, project: &Project) -> Result<Store, Failure> {
+pub async fn look(places: &Places, project: &Project) -> Result<Noted<Store>, Failure> {
     let opened = open(places, project, Access::Read).await?;
-    opened.notes.iter().for_each(|note| crate::ui::note(note));
+    let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
     if opened.origin == Origin::Foreign {
-        crate::ui::note("these records were made by another installation and are only read");
+        notes.push("these records were made by another installation and are only read".into());
     }
-    Ok(opened.store)
+    Ok(Noted { value: opened.store, notes })
 }

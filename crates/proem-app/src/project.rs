@@ -16,19 +16,19 @@ use proem_runtime::git::{GitProgram, Place, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
 use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, Limits};
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::trust::{MAX_FILE_BYTES, TrustStore, Vouched, hash};
-use crate::ui;
 
 /// The project's own configuration.
-pub(crate) const CONFIG: &str = "proem.toml";
+pub const CONFIG: &str = "proem.toml";
 /// The folder of what is Proem's in a project.
 const OWN: &str = ".proem";
 /// The project's book.
-pub(crate) const BOOK: &str = ".proem/book";
+pub const BOOK: &str = ".proem/book";
 /// Files that ask to be read as rules.
-pub(crate) const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md"];
+pub const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md"];
 
 /// The most files of one book.
 const MAX_BOOK_FILES: usize = 2000;
@@ -37,7 +37,7 @@ const MAX_BOOK_DEPTH: usize = 6;
 
 /// Which files of a project's book are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub enum Reading {
     /// Those that this user trusts: to run them.
     Trusted,
     /// All of them: to look at them.
@@ -46,46 +46,44 @@ pub(crate) enum Reading {
 
 /// An opened project.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub struct Project {
     /// Where its files are; `None` in a bare repository.
-    pub(crate) root: Option<PathBuf>,
+    pub root: Option<PathBuf>,
     /// What the trust store calls it.
-    pub(crate) key: String,
+    pub key: String,
     /// What this user trusts in it.
-    pub(crate) vouched: Vouched,
+    pub vouched: Vouched,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
-    pub(crate) config: Config,
+    pub config: Config,
     /// Where the user's configuration looks for tools and skills, and where the project's does if
     /// it is trusted.
-    pub(crate) catalogue: [CatalogueFiles; 2],
+    pub catalogue: [CatalogueFiles; 2],
     /// The layers of the book, lowest first.
-    pub(crate) layers: Vec<BookLayer>,
+    pub layers: Vec<BookLayer>,
     /// Why the project's own book could not be read, if it is there and could not.
-    pub(crate) unread: Option<String>,
+    pub unread: Option<String>,
     /// Files that were not trusted, and what that changed.
-    pub(crate) untrusted: Vec<UntrustedFile>,
+    pub untrusted: Vec<UntrustedFile>,
     /// The caps that the project's configuration lowered although it is not trusted, in words.
     lowered: String,
     /// Notes for the user, one line each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// The prompt that is measured against.
-    pub(crate) baseline: Option<String>,
+    pub baseline: Option<String>,
 }
 
 /// The git of this machine, within the limits of the user's configuration.
-pub(crate) fn git(places: &Places) -> Result<GitProgram, Failure> {
+pub fn git(places: &Places) -> Result<GitProgram, Failure> {
     let user = Config::of_user(&places.config_file())?;
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
 
 /// Finds the root and the trust store's key of the project around `folder`.
-pub(crate) fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Failure> {
+pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Failure> {
     let shown = show::terminal_str(&folder.display().to_string());
     let folder = std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
     if !folder.is_dir() {
-        return Err(Failure::usage(format!(
-            "`{shown}` is not a folder; --root takes the folder that the task is about"
-        )));
+        return Err(Failure::usage(format!("`{shown}` is not a folder")).hinting(Hint::NameFolder));
     }
     Ok(match discover(git, &folder, git.limits().question)? {
         Some(repository) => {
@@ -101,7 +99,7 @@ pub(crate) fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>
 }
 
 /// The commit that is checked out, if there is one.
-pub(crate) fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Failure> {
+pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Failure> {
     let question = git.limits().question;
     let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
     let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
@@ -109,7 +107,7 @@ pub(crate) fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Fa
 }
 
 /// A relative path with nothing but names in it, written the one way.
-pub(crate) fn plain(path: &str) -> Option<String> {
+pub fn plain(path: &str) -> Option<String> {
     let components = Path::new(path).components();
     let names: Option<Vec<&str>> = components
         .map(|component| match component {
@@ -121,14 +119,14 @@ pub(crate) fn plain(path: &str) -> Option<String> {
 }
 
 /// Seconds since 1970.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     i64::try_from(elapsed).unwrap_or(i64::MAX)
 }
 
 impl Project {
     /// Opens the project around `folder`.
-    pub(crate) fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
         let (mut project, own) = Self::configured_in(folder, places)?;
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
             project.layers.push(layer);
@@ -140,7 +138,7 @@ impl Project {
 
     /// The project around `folder` without any book but the embedded one: for what needs its configuration
     /// only.
-    pub(crate) fn without_book(folder: &Path, places: &Places) -> Result<Self, Failure> {
+    pub fn without_book(folder: &Path, places: &Places) -> Result<Self, Failure> {
         Ok(Self::configured_in(folder, places)?.0)
     }
 
@@ -171,13 +169,13 @@ impl Project {
     }
 
     /// The book, all layers laid over each other.
-    pub(crate) fn book(&self) -> Result<Book, Failure> {
+    pub fn book(&self) -> Result<Book, Failure> {
         Ok(Book::new(self.layers.clone())?)
     }
 
     /// The book to look at, for which nobody has to trust anything: a project's book whose own files can't
     /// be read stands aside with a note.
-    pub(crate) fn looked_at(&mut self) -> Result<Book, Failure> {
+    pub fn looked_at(&mut self) -> Result<Book, Failure> {
         let broken = match Book::new(self.layers.clone()) {
             Ok(book) => return Ok(book),
             Err(broken) => broken,
@@ -190,12 +188,12 @@ impl Project {
     }
 
     fn ignore_book(&mut self, why: String) {
-        self.notes.push(format!("{BOOK} is ignored: {}", why.lines().next().unwrap_or_default()));
+        self.notes.push(format!("{BOOK} is ignored: {}", why.lines().next().unwrap_or_default()).into());
         self.unread = Some(why);
     }
 
     /// The files that gathering may take as rules.
-    pub(crate) fn trusted_rules(&self) -> BTreeSet<TrustedFile> {
+    pub fn trusted_rules(&self) -> BTreeSet<TrustedFile> {
         let mut trusted: BTreeSet<TrustedFile> = self
             .vouched
             .hashes()
@@ -211,13 +209,13 @@ impl Project {
     }
 
     /// The files that `proem init` wrote here.
-    pub(crate) fn set_up(&self) -> BTreeSet<TrustedFile> {
+    pub fn set_up(&self) -> BTreeSet<TrustedFile> {
         let written = self.vouched.written();
         written.map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() }).collect()
     }
 
     /// The whole of one of the project's files; `None` if it isn't there.
-    pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Some(root) = &self.root else { return Ok(None) };
         match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES)? {
             Some(Content::Whole(bytes)) => Ok(Some(bytes)),
@@ -236,7 +234,7 @@ impl Project {
             Ok(None) => return Ok(Config::default()),
             Ok(Some(bytes)) => bytes,
             Err(failure) => {
-                self.notes.push(format!("{CONFIG} is ignored: {failure}"));
+                self.notes.push(format!("{CONFIG} is ignored: {failure}").into());
                 return Ok(Config::default());
             }
         };
@@ -263,14 +261,15 @@ impl Project {
         let base = toml::Table::try_from(&self.config).map_err(|e| Failure::bug("could not write TOML", e))?;
         self.config = merge(base, keys).try_into().map_err(|e| Failure::usage(format!("{CONFIG}: {e}")))?;
         if own.records.days.is_some() && own.records.days != days {
-            self.notes.push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it"));
+            self.notes
+                .push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it").into());
         }
         self.config.records.days = days;
         Ok(own)
     }
 
     /// Adds a file to those that were not trusted, with what that changed.
-    pub(crate) fn distrust(&mut self, path: &str, effect: String) {
+    pub fn distrust(&mut self, path: &str, effect: String) {
         self.untrusted.push(UntrustedFile { path: path.to_owned(), effect });
     }
 
@@ -323,10 +322,13 @@ impl Project {
                 Some(text) => {
                     layer_files.insert(format!("{PROMPT}/_{name}.prompt"), PartialText::Literal(text));
                 }
-                None => self.notes.push(format!(
-                    "`{}` is missing or not trusted; the book's own text is used for {name}",
-                    show::terminal_str(path)
-                )),
+                None => self.notes.push(
+                    format!(
+                        "`{}` is missing or not trusted; the book's own text is used for {name}",
+                        show::terminal_str(path)
+                    )
+                    .into(),
+                ),
             }
         }
         if !layer_files.is_empty() {
@@ -339,10 +341,13 @@ impl Project {
         };
         match files::read_beneath(folder, Path::new(&path), MAX_FILE_BYTES) {
             Ok(Some(Content::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
-            Ok(_) => self.notes.push(format!(
-                "the baseline `{}` is missing or too large; savings are not computed",
-                show::terminal_str(&path)
-            )),
+            Ok(_) => self.notes.push(
+                format!(
+                    "the baseline `{}` is missing or too large; savings are not computed",
+                    show::terminal_str(&path)
+                )
+                .into(),
+            ),
             Err(error) => return Err(Failure::usage(format!("baseline: {error}"))),
         }
         Ok(())
@@ -358,7 +363,7 @@ impl Project {
             return Ok(None);
         };
         // A path may be spelled in several ways; trust is kept under the plain one.
-        let plain = plain(path).unwrap_or_else(|| path.to_owned());
+        let plain = plain(path).unwrap_or_else(|| path.to_owned().into());
         if named_by == NamedBy::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
             return Ok(None);
@@ -368,9 +373,10 @@ impl Project {
             .map_err(|_| Failure::usage(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
     }
 
-    /// Prints the project's notes and one line about what was not trusted.
-    pub(crate) fn say(&self) {
-        self.notes.iter().for_each(|note| ui::note(note));
+    /// The project's notes, and one about what was not trusted.
+    #[must_use]
+    pub fn all_notes(&self) -> Vec<Note> {
+        let mut notes = self.notes.clone();
         let name = |file: &UntrustedFile| {
             let name = show::terminal_str(&file.path).into_string();
             if file.path == CONFIG && !self.lowered.is_empty() {
@@ -384,8 +390,9 @@ impl Project {
             let more = names.len().saturating_sub(3);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let names: Vec<String> = names.into_iter().take(3).collect();
-            ui::note(&format!("not trusted: {}{more}; `proem trust` shows and asks", names.join(", ")));
+            notes.push(Note::hinting(format!("not trusted: {}{more}", names.join(", ")), Hint::ReviewTrust));
         }
+        notes
     }
 }
 
@@ -486,7 +493,7 @@ fn merge(mut base: toml::Table, over: toml::Table) -> toml::Table {
 }
 
 /// Reads a folder as a book layer; `None` if there is no such folder.
-pub(crate) fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Failure> {
+pub fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Failure> {
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(None);
     }

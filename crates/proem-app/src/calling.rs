@@ -15,8 +15,9 @@ use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 
 use crate::config::{Config, ModelFile, Protocol, ProviderFile};
-use crate::failure::Failure;
-use crate::ui;
+use crate::error::Error as Failure;
+use crate::message::Hint;
+use crate::secrets;
 
 /// An endpoint that is known without configuration.
 struct BuiltIn {
@@ -45,23 +46,23 @@ const BUILT_IN: [BuiltIn; 2] = [
 
 /// A model and everything that is needed to ask it.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// The model.
-    pub(crate) model: Model,
+    pub model: Model,
     /// Where it is.
-    pub(crate) endpoint: Endpoint,
+    pub endpoint: Endpoint,
     /// How its answers arrive.
-    pub(crate) arrival: Arrival,
+    pub arrival: Arrival,
 }
 
 impl Asked {
     /// Whether the model's price holds, or it runs on this machine and costs nothing.
-    pub(crate) fn priced(&self) -> Priced {
+    pub fn priced(&self) -> Priced {
         if self.model.prices.is_empty() && self.endpoint.is_loopback() { Priced::Free } else { Priced::Listed }
     }
 
     /// What a call cost; nothing on this machine, unless prices are configured.
-    pub(crate) fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
+    pub fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
         match self.priced() {
             Priced::Free => Some(NanoDollars(0)),
             Priced::Listed => cost(usage, &self.model),
@@ -72,18 +73,18 @@ impl Asked {
 /// Which model is meant, by whoever says so. Every command that counts, plans, encodes for or asks a
 /// model finds it through this.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct WantedModel<'w> {
+pub struct WantedModel<'w> {
     /// What `--model` says: a model, a role, or `PROVIDER/MODEL`.
-    pub(crate) model: Option<&'w str>,
+    pub model: Option<&'w str>,
     /// What `--provider` says.
-    pub(crate) provider: Option<&'w str>,
+    pub provider: Option<&'w str>,
     /// What the prompt file names.
-    pub(crate) prompt: Option<&'w str>,
+    pub prompt: Option<&'w str>,
 }
 
 impl<'w> WantedModel<'w> {
     /// The model or role: the command line's, the configuration's, the prompt's, in this order.
-    pub(crate) fn name(&self, config: &'w Config) -> &'w str {
+    pub fn name(&self, config: &'w Config) -> &'w str {
         self.model.or(config.model.as_deref()).or(self.prompt).unwrap_or("small")
     }
 
@@ -108,7 +109,7 @@ impl<'w> WantedModel<'w> {
 }
 
 /// The model that is wanted, and where it is.
-pub(crate) fn ask(
+pub fn ask(
     config: &Config,
     providers: &Providers,
     wanted: &WantedModel<'_>,
@@ -126,11 +127,8 @@ pub(crate) fn ask(
         && model.name != name
         && model.provider() != endpoint.provider
     {
-        return Err(Failure::usage(format!(
-            "`{name}` is {}, which `{provider}` does not have; name one of its models with --model, or set \
-             `{name} = \"{provider}/MODEL\"` under `[roles]`",
-            model.name
-        )));
+        return Err(Failure::usage(format!("`{name}` is {}, which `{provider}` does not have", model.name))
+            .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
     }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model(providers, name, (&provider, endpoint.provider), &file);
@@ -145,25 +143,18 @@ fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<St
         [] => {
             let roles: Vec<String> = config.roles.iter().map(|(role, model)| format!("{role} ({model})")).collect();
             let roles = if roles.is_empty() { String::new() } else { format!("\n  your roles: {}", roles.join(", ")) };
-            Err(Failure::usage(format!(
-                "{unknown}{roles}\n  any other model is named as PROVIDER/MODEL, or with --provider, one of {}",
-                known(config).join(", ")
-            )))
+            Err(Failure::usage(format!("{unknown}{roles}")).hinting(Hint::NameProvider(known(config))))
         }
-        several => Err(Failure::usage(format!(
-            "`{name}` is a model of several providers; choose --provider from {}",
-            several.join(", ")
-        ))),
+        several => {
+            let hosts = several.iter().map(|host| (*host).to_owned()).collect();
+            Err(Failure::usage(format!("`{name}` is a model of several providers"))
+                .hinting(Hint::ChooseProvider(hosts)))
+        }
     }
 }
 
 /// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.
-pub(crate) fn model(
-    providers: &Providers,
-    name: &str,
-    (endpoint, protocol): (&str, Provider),
-    file: &ProviderFile,
-) -> Model {
+pub fn model(providers: &Providers, name: &str, (endpoint, protocol): (&str, Provider), file: &ProviderFile) -> Model {
     let mut model = match providers.model(name) {
         Ok(model) if model.provider() == protocol => {
             let mut model = model.clone();
@@ -180,7 +171,7 @@ pub(crate) fn model(
 }
 
 /// Where a provider is, by its name.
-pub(crate) fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Failure> {
+pub fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Failure> {
     let file = config.providers.get(provider).cloned().unwrap_or_default();
     let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
     if built_in.is_none() && !config.providers.contains_key(provider) {
@@ -257,7 +248,7 @@ fn key(variable: &str, environment: &Environment) -> Key {
     match value {
         Some(value) => {
             let secret = Secret::new(variable, value);
-            ui::keep_secret(&secret);
+            secrets::keep(&secret);
             Key::Loaded { variable: variable.to_owned(), secret }
         }
         None => Key::Missing { variable: variable.to_owned() },

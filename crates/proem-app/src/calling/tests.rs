@@ -33,7 +33,10 @@ fn asked(config: &str, wanted: &str, provider: Option<&str>, variables: &[(&str,
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     let environment: Environment = variables.iter().map(pair).collect();
     let wanted = WantedModel { model: Some(wanted), provider, prompt: None };
-    ask(&config, &Providers::load().unwrap(), &wanted, &environment).map_err(|failure| failure.to_string())
+    ask(&config, &Providers::load().unwrap(), &wanted, &environment).map_err(|failure| match failure.hint() {
+        Some(hint) => format!("{failure}; {hint:?}"),
+        None => failure.to_string(),
+    })
 }
 
 /// `PROVIDER/MODEL at ADDRESS, KEY`.
@@ -80,8 +83,8 @@ fn a_role_says_who_and_which_and_the_command_line_who_else() {
         "[providers.local]\nbase_url = \"http://127.0.0.1:8000/v1\"\n",
         "small",
         Some("local"),
-        "`small` is claude-haiku-4-5, which `local` does not have; name one of its models with --model, or set \
-         `small = \"local/MODEL\"` under `[roles]`",
+        "`small` is claude-haiku-4-5, which `local` does not have; NameModel { or_set: \"`small = \\\"local/MODEL\\\"` \
+         under `[roles]`\" }",
     );
 }
 
@@ -102,15 +105,15 @@ fn what_is_wrong_names_what_is_known() {
     let error = asked(CONFIG, "llama9", None, &[]).unwrap_err();
     assert!(
         error.ends_with(
-            "\n  your roles: large (claude-sonnet-4-6), small (ollama/llama3.1)\n  any other model is named as \
-             PROVIDER/MODEL, or with --provider, one of `anthropic`, `gateway`, `ollama`, `openai`"
+            "\n  your roles: large (claude-sonnet-4-6), small (ollama/llama3.1); NameProvider([\"`anthropic`\", \
+             \"`gateway`\", \"`ollama`\", \"`openai`\"])"
         ),
         "{error}"
     );
     check("", "small", Some("olama"), "no provider `olama`; known are `anthropic`, `openai`, and `[providers.olama]`");
     check("[providers.x]\n", "m", Some("x"), "provider `x` has no address; set `base_url` under `[providers.x]`");
     let twice = "[providers.a.models.m]\n[providers.b.models.m]\n";
-    check(twice, "m", None, "`m` is a model of several providers; choose --provider from a, b");
+    check(twice, "m", None, "`m` is a model of several providers; ChooseProvider([\"a\", \"b\"])");
     let clear = "[providers.x]\nbase_url = \"http://gateway.example/v1\"\nkey = \"K\"\n";
     check(clear, "m", Some("x"), "`providers.x.base_url` would send the key in `K` to `gateway.example` unencrypted");
 }

@@ -6,17 +6,17 @@ use jiff::tz::TimeZone;
 use proem_engine::run::Time;
 use proem_guard::show;
 
-use crate::failure::Failure;
+use crate::error::Error as Failure;
 
 /// The milliseconds of a day of 24 hours.
-pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
+pub const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Milliseconds of what may stand behind a number: hours, days, weeks of seven of them.
 const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 
 /// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
 /// `2026-11-01T10:00:00Z`; days begin in `zone`.
-pub(crate) fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
+pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
     let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
     found.ok_or_else(|| {
         let shown = show::terminal_str(text);
@@ -41,33 +41,33 @@ fn moment(text: &str) -> Option<Time> {
 }
 
 /// The time now.
-pub(crate) fn now() -> Time {
+pub fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// The day of a time, as 2026-11-22.
-pub(crate) fn date(time: Time, zone: &TimeZone) -> String {
+pub fn date(time: Time, zone: &TimeZone) -> String {
     written(time, zone, "%Y-%m-%d")
 }
 
 /// The day of a time in words, as 29 Nov.
-pub(crate) fn day(time: Time, zone: &TimeZone) -> String {
+pub fn day(time: Time, zone: &TimeZone) -> String {
     written(time, zone, "%-d %b")
 }
 
 /// A time to the second, as 2026-11-22 10:05:07.
-pub(crate) fn clock(time: Time, zone: &TimeZone) -> String {
+pub fn clock(time: Time, zone: &TimeZone) -> String {
     written(time, zone, "%Y-%m-%d %H:%M:%S")
 }
 
 /// A time of this year or so in eleven cells, as 11-22 10:05.
-pub(crate) fn brief(time: Time, zone: &TimeZone) -> String {
+pub fn brief(time: Time, zone: &TimeZone) -> String {
     written(time, zone, "%m-%d %H:%M")
 }
 
 /// A time as RFC 3339 has it, in UTC.
-pub(crate) fn rfc3339(time: Time) -> String {
+pub fn rfc3339(time: Time) -> String {
     Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |moment| moment.to_string())
 }
 

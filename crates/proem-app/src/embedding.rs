@@ -17,7 +17,7 @@ use proem_select::select::{Calibrations, Selector};
 
 use crate::calling::located;
 use crate::config::{Config, EmbeddingFile};
-use crate::failure::Failure;
+use crate::error::Error as Failure;
 use crate::places::Places;
 
 /// The largest file of weights that is read, in bytes.
@@ -25,7 +25,7 @@ const MAX_CALIBRATION_BYTES: usize = 1024 * 1024;
 
 /// A model that says how near texts are in meaning.
 #[derive(Debug)]
-pub(crate) enum EmbeddingModel {
+pub enum EmbeddingModel {
     /// The one that ships with Proem.
     BuiltIn(StaticModel<'static>),
     /// One at a provider.
@@ -34,25 +34,25 @@ pub(crate) enum EmbeddingModel {
 
 /// What was configured.
 #[derive(Debug)]
-pub(crate) struct Configured {
+pub struct Configured {
     /// The model, or why there is none.
-    pub(crate) model: Result<EmbeddingModel, String>,
+    pub model: Result<EmbeddingModel, String>,
     /// Selection, with the weights of that model.
-    pub(crate) selector: Selector,
+    pub selector: Selector,
     /// For the user, one line each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Configured {
     /// What configuration asks for.
-    pub(crate) fn new(config: &Config, places: &Places) -> Result<Self, Failure> {
+    pub fn new(config: &Config, places: &Places) -> Result<Self, Failure> {
         let model = EmbeddingModel::new(config)?;
         let (selector, note) = selector(&config.embedding, places)?;
         Ok(Self { model, selector, notes: note.into_iter().collect() })
     }
 
     /// The model if it is of use, that is if there are weights for it; else why not.
-    pub(crate) fn calibrated(self) -> (Result<EmbeddingModel, String>, Selector, Vec<String>) {
+    pub fn calibrated(self) -> (Result<EmbeddingModel, String>, Selector, Vec<String>) {
         let Self { model, selector, notes } = self;
         let model = model.and_then(|model| match &model {
             EmbeddingModel::Remote(remote) if selector.calibrations().of(remote.model()).is_none() => {
@@ -65,7 +65,7 @@ impl Configured {
 }
 
 /// What to do about a model without weights.
-pub(crate) const HOW_TO_CALIBRATE: &str = "name its weights as `calibration` under `[embedding]`";
+pub const HOW_TO_CALIBRATE: &str = "name its weights as `calibration` under `[embedding]`";
 
 impl EmbeddingModel {
     fn new(config: &Config) -> Result<Result<Self, String>, Failure> {
@@ -88,7 +88,7 @@ impl EmbeddingModel {
     }
 
     /// How many requests were sent for it; `None` if it needs none.
-    pub(crate) fn requests(&self) -> Option<usize> {
+    pub fn requests(&self) -> Option<usize> {
         match self {
             Self::BuiltIn(_) => None,
             Self::Remote(remote) => Some(remote.requests()),
@@ -97,7 +97,7 @@ impl EmbeddingModel {
 
     /// The model that ships, if it is that one: asking it costs so little that nothing it said need be
     /// kept.
-    pub(crate) const fn built_in(&self) -> Option<&StaticModel<'static>> {
+    pub const fn built_in(&self) -> Option<&StaticModel<'static>> {
         match self {
             Self::BuiltIn(model) => Some(model),
             Self::Remote(_) => None,

@@ -1,0 +1,77 @@
+//! The catalogue's manifest as it is kept between runs, with the vectors of an embedding model.
+
+use std::path::{Path, PathBuf};
+
+use proem_guard::show;
+use proem_runtime::files::{self, Access, Content};
+use proem_select::catalogue::manifest::MAX_MANIFEST_BYTES;
+use proem_select::catalogue::{Catalogue, Embed, Hash, Manifest, vectorise};
+
+use crate::embedding::EmbeddingModel;
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::places::Places;
+use crate::project::Project;
+
+/// The stored manifest; an empty one, with the reason, if it can't be read.
+pub fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<String>) {
+    let read = files::read_beneath(&places.cache, &path(project), MAX_MANIFEST_BYTES);
+    let bytes = match read {
+        Ok(None) => return (Manifest::default(), None),
+        Ok(Some(Content::Whole(bytes))) => bytes,
+        Ok(Some(Content::Cut(_))) => {
+            return (Manifest::default(), Some("the stored catalogue is too large; it is rebuilt".into()));
+        }
+        Err(error) => return (Manifest::default(), Some(format!("the stored catalogue is rebuilt: {error}"))),
+    };
+    match Manifest::read(&String::from_utf8_lossy(&bytes)) {
+        Ok(manifest) => (manifest, None),
+        Err(error) => (Manifest::default(), Some(error.to_string())),
+    }
+}
+
+/// The stored manifest, with the vectors of `model` that are missing if it is one at a server: those are
+/// kept, so that it is asked once. Notes say what could not be read or kept.
+///
+/// # Errors
+///
+/// If the model can't be asked.
+pub fn embedded_manifest(
+    project: &Project,
+    places: &Places,
+    catalogue: &Catalogue,
+    model: &EmbeddingModel,
+    notes: &mut Vec<Note>,
+) -> Result<Manifest, proem_engine::Error> {
+    let (mut manifest, note) = read_manifest(project, places);
+    notes.extend(note.map(Note::from));
+    if model.built_in().is_none() {
+        let done = vectorise(&mut manifest, catalogue, model, Embed::Missing, &mut |_, _| {})?;
+        if (done.made > 0 || done.removed > 0)
+            && let Err(error) = write_manifest(project, places, &manifest)
+        {
+            notes.push(format!("the catalogue's vectors were not kept: {error}").into());
+        }
+    }
+    Ok(manifest)
+}
+
+/// Stores the manifest in the user's cache folder.
+///
+/// # Errors
+///
+/// If the folder or the file can't be written.
+pub fn write_manifest(project: &Project, places: &Places, manifest: &Manifest) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| {
+        let shown = show::terminal_str(&places.cache.display().to_string()).into_string();
+        Failure::outside(format!("could not create `{shown}`: {e}"))
+    };
+    std::fs::create_dir_all(&places.cache).map_err(failed)?;
+    Ok(files::replace(&places.cache, &path(project), manifest.write().as_bytes(), Access::Private)?)
+}
+
+/// Below the cache folder; one for each project's root.
+fn path(project: &Project) -> PathBuf {
+    let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
+    PathBuf::from("catalogue").join(format!("{}.json", Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
+}

@@ -1,0 +1,25 @@
+//! What Proem does for whoever asks: the use cases, without arguments, terminals or exit codes.
+//!
+//! Options are structs, what a person may want to know comes back as [`Note`]s beside the result, and every
+//! [`Error`] says what kind of failure it is and, as a [`Hint`], what could be done about it. No text here names a
+//! flag or a command: whoever shows a hint words it.
+
+pub mod calling;
+pub mod catalogue;
+pub mod config;
+pub mod embedding;
+pub mod error;
+pub mod factors;
+pub mod guarding;
+pub mod message;
+pub mod places;
+pub mod project;
+pub mod records;
+pub mod secrets;
+pub mod selecting;
+pub mod trust;
+pub mod when;
+pub mod words;
+
+pub use error::{Error, ErrorKind};
+pub use message::{Hint, Note, Noted};

@@ -1,0 +1,120 @@
+//! What is said to a person, and what the person could do about it.
+
+use std::fmt;
+
+/// What could be done, for whoever knows the flags, commands or buttons that do it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Hint {
+    /// Name the folder that the task is about.
+    NameFolder,
+    /// Look at the project's files that are not trusted, and decide.
+    ReviewTrust,
+    /// Name a model of the provider, or set it at a place of the configuration, in words.
+    NameModel {
+        /// Where it can be set.
+        or_set: String,
+    },
+    /// Name a provider beside the model, one of these.
+    NameProvider(Vec<String>),
+    /// Choose one of the providers that have a model of that name.
+    ChooseProvider(Vec<String>),
+    /// Let the run be recorded.
+    Record,
+    /// Make a new calibration of the guard.
+    CalibrateGuard,
+    /// Delete the file and fit the factors anew.
+    FitFactors,
+    /// List every problem of the catalogue.
+    CheckCatalogue,
+    /// See what a prompt learned.
+    SeeLearned {
+        /// The prompt's name.
+        prompt: String,
+    },
+    /// See the recorded run.
+    SeeRun {
+        /// The run's short id.
+        run: String,
+    },
+}
+
+/// A line for a person, with what could be done about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Message {
+    /// What there is to say, in our words, with names from outside escaped.
+    pub text: String,
+    /// What could be done.
+    pub hint: Option<Hint>,
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self { text, hint: None }
+    }
+}
+
+impl From<&str> for Message {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Something that a person may want to know beside a result.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Note {
+    /// Anything about how the result came about.
+    Remark(Message),
+    /// Words that a prompt learned are part of a request: nobody finds them there unawares.
+    Learned(Message),
+}
+
+impl Note {
+    /// A remark with what could be done about it.
+    #[must_use]
+    pub fn hinting(text: impl Into<String>, hint: Hint) -> Self {
+        Self::Remark(Message { text: text.into(), hint: Some(hint) })
+    }
+}
+
+impl From<String> for Note {
+    fn from(text: String) -> Self {
+        Self::Remark(text.into())
+    }
+}
+
+impl From<&str> for Note {
+    fn from(text: &str) -> Self {
+        Self::Remark(text.into())
+    }
+}
+
+/// A result with what there is to say beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "its notes are for a person"]
+pub struct Noted<T> {
+    /// The result.
+    pub value: T,
+    /// The notes, in the order in which they arose.
+    pub notes: Vec<Note>,
+}
+
+impl<T> Noted<T> {
+    /// A result with nothing to say.
+    pub const fn quiet(value: T) -> Self {
+        Self { value, notes: Vec::new() }
+    }
+
+    /// The result; its notes go behind the others.
+    pub fn collect(self, notes: &mut Vec<Note>) -> T {
+        notes.extend(self.notes);
+        self.value
+    }
+}

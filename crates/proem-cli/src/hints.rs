@@ -1,0 +1,65 @@
+//! What could be done about something, in the words of this program: its flags and commands.
+
+use proem_app::message::Message;
+use proem_app::{Hint, Note};
+
+/// A message with what could be done behind it.
+pub(crate) fn in_words(message: &Message) -> String {
+    format!("{}{}", message.text, message.hint.as_ref().map(tail).unwrap_or_default())
+}
+
+/// A note as one line.
+pub(crate) fn of_note(note: &Note) -> String {
+    match note {
+        Note::Learned(message) | Note::Remark(message) => in_words(message),
+        // A kind of note that is not known here is still for a person.
+        other => format!("{other:?}"),
+    }
+}
+
+/// What stands behind a message, its separator included.
+pub(crate) fn tail(hint: &Hint) -> String {
+    match hint {
+        Hint::NameFolder => "; --root takes the folder that the task is about".to_owned(),
+        Hint::ReviewTrust => "; `proem trust` shows and asks".to_owned(),
+        Hint::NameModel { or_set } => format!("; name one of its models with --model, or set {or_set}"),
+        Hint::NameProvider(known) => {
+            format!("\n  any other model is named as PROVIDER/MODEL, or with --provider, one of {}", known.join(", "))
+        }
+        Hint::ChooseProvider(hosts) => format!("; choose --provider from {}", hosts.join(", ")),
+        Hint::Record => "; leave out --no-record".to_owned(),
+        Hint::CalibrateGuard => "; make a new one with `proem scan --calibrate`".to_owned(),
+        Hint::FitFactors => "; delete it, then make it anew with `proem cost fit --apply`".to_owned(),
+        Hint::CheckCatalogue => "; `proem catalogue check` lists them".to_owned(),
+        Hint::SeeLearned { prompt } => format!("; see proem adapt {prompt}"),
+        Hint::SeeRun { run } => format!("; see proem runs show {run}"),
+        // What has no words here is left to the message.
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_flags_and_commands() {
+        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        for (hint, expected) in [
+            (Hint::NameFolder, "x; --root takes the folder that the task is about"),
+            (
+                Hint::NameModel { or_set: "`small`".to_owned() },
+                "x; name one of its models with --model, or set `small`",
+            ),
+            (
+                Hint::NameProvider(texts(&["`a`", "`b`"])),
+                "x\n  any other model is named as PROVIDER/MODEL, or with --provider, one of `a`, `b`",
+            ),
+            (Hint::ChooseProvider(texts(&["a", "b"])), "x; choose --provider from a, b"),
+            (Hint::Record, "x; leave out --no-record"),
+        ] {
+            assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
+        }
+        assert_eq!(in_words(&"x".into()), "x");
+    }
+}
