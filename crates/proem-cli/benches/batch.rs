@@ -10,7 +10,7 @@
     reason = "a bench reads the clock and prints"
 )]
 
-#[path = "../tests/cli/fixture.rs"]
+#[path = "../tests/it/fixture.rs"]
 #[expect(dead_code, reason = "tests need more of it")]
 mod fixture;
 

@@ -13,7 +13,7 @@
     reason = "a bench reads the clock and prints"
 )]
 
-#[path = "../tests/records/scene.rs"]
+#[path = "../tests/it/records/scene.rs"]
 #[expect(dead_code, reason = "the tests use the rest")]
 mod scene;
 

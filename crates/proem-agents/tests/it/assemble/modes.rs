@@ -1,0 +1,53 @@
+//! Which mode a task's words tell, on the committed cases.
+
+use proem_agents::assemble::{keywords, phrases};
+use proem_select::mode::{Hints, Inferred, Keywords, Phrases, Wording, infer};
+
+const CASES: &str = include_str!("../../../data/mode-cases.jsonl");
+
+fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> Inferred {
+    infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
+}
+
+#[test]
+fn every_case_has_its_mode() {
+    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    let mut wrong = Vec::new();
+    for line in CASES.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let inferred = told(case["task"].as_str().unwrap(), phrases, &keywords);
+        let told = serde_json::to_value(&inferred).unwrap();
+        if (&case["mode"], &case["because"]) != (&told["mode"], &told["basis"]) {
+            wrong.push(format!("{line}\n  is {}: {}", inferred.mode.as_str(), inferred.reason));
+        }
+        assert_eq!(case.get("was").is_some(), case.get("reason").is_some(), "{line}: a mode that changed says why");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(CASES.lines().count(), 113);
+}
+
+#[test]
+fn what_decided_is_said() {
+    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    for (task, expected) in [
+        ("why is the build red?", "plan: the task asks a question (en)"),
+        ("Ne touche à rien, dis-moi où c'est", "plan: the task forbids changes (fr)"),
+        ("¿es seguro mergear esto?", "review: the task asks for a judgement, `seguro` (es)"),
+        ("Tippfehler in der Fußzeile", "act: the task says what is wrong or wanted, `tippfehler` (de)"),
+        ("põe o timeout em 30 segundos", "act: the task orders a change, `poe` (pt)"),
+        ("Analizza i tempi di risposta", "plan: the task says `analizza` (it)"),
+        ("dark mode for the settings", "act: the task names what is wanted (en)"),
+        ("hmm", "plan: nothing says that anything is to change"),
+    ] {
+        let inferred = told(task, phrases, &keywords);
+        assert_eq!(format!("{}: {}", inferred.mode.as_str(), inferred.reason), expected, "{task:?}");
+    }
+}
+
+#[test]
+fn a_long_task_is_read_once() {
+    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    let log = "2026-11-01 worker 3 took job 17, and then it was done; next one please\n".repeat(2_000);
+    let inferred = told(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
+    assert_eq!(inferred.reason, "the task asks a question (en)");
+}

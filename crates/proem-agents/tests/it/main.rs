@@ -1,0 +1,6 @@
+//! What `proem-agents` does, seen from outside: one binary, one module for each subject.
+
+mod adapt_corpus;
+mod assemble;
+mod prompted;
+mod risk;

@@ -1,0 +1,89 @@
+//! What the prompts have to say, as the checklists beside them list it.
+
+use std::collections::BTreeMap;
+
+use proem_agents::assemble::embedded_book;
+use proem_engine::assemble::{Options, assemble};
+use proem_engine::assembly::Assembly;
+use proem_engine::input::{Inputs, Value};
+use proem_engine::prompt::book::Book;
+use proem_engine::tokens::{Counts, OpenAi};
+use proem_guard::Key;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::risk::scene::section;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Checklist {
+    must: Vec<Must>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Must {
+    what: String,
+    section: String,
+    words: Vec<String>,
+}
+
+/// A prompt with one line in each of its inputs.
+fn assembled(prompt: &str) -> Assembly {
+    let prompt = Book::new(vec![embedded_book()]).unwrap().prompt(prompt, None).unwrap();
+    let schema = prompt.file.input_schema();
+    let fields = schema["properties"].as_object().unwrap();
+    let given = |field: &Json| match field["type"].as_str() {
+        Some("integer") => json!(1),
+        Some("array") => json!(["a line"]),
+        _ => json!("a text"),
+    };
+    let trusted: Vec<&str> = prompt.file.strict.inputs.iter().map(|(name, _)| name.as_str()).collect();
+    let outside = proem_text::Label::from_source(proem_text::Source::named("input"));
+    let inputs: Inputs = fields
+        .iter()
+        .map(|(name, field)| {
+            let label = (!trusted.contains(&name.as_str())).then_some(&outside);
+            (name.clone(), Value::from_json(given(field), label))
+        })
+        .collect();
+    let key = Key::new([7; 32]);
+    let layers = BTreeMap::new();
+    let options = Options {
+        key: &key,
+        layers: &layers,
+        input_tokens: None,
+        output_tokens: None,
+        monolithic: None,
+        profile: None,
+    };
+    assemble(&prompt, &inputs, &mut Counts::new(&OpenAi::O200k), &options).unwrap().0
+}
+
+fn missing(prompt: &str, checklist: &str) -> Vec<String> {
+    let checklist: Checklist = toml::from_str(checklist).unwrap();
+    let assembly = assembled(prompt);
+    let lacks = |must: &Must| {
+        let text = section(&assembly, &must.section);
+        let absent = must.words.iter().filter(|words| !text.contains(words.as_str()));
+        absent.map(|words| format!("{}: `{words}`", must.what)).collect::<Vec<_>>()
+    };
+    checklist.must.iter().flat_map(lacks).collect()
+}
+
+#[test]
+fn the_prompts_say_everything_on_their_checklists() {
+    let decision = include_str!("../../../book/risk/decision/1.0.0.checklist.toml");
+    let synthesis = include_str!("../../../book/risk/synthesis/1.0.0.checklist.toml");
+    let feedback = include_str!("../../../book/risk/feedback/1.0.0.checklist.toml");
+    for (prompt, checklist) in [("risk/decision", decision), ("risk/synthesis", synthesis), ("risk/feedback", feedback)]
+    {
+        assert_eq!(missing(prompt, checklist), Vec::<String>::new(), "{prompt}");
+    }
+}
+
+#[test]
+fn what_a_prompt_does_not_say_is_found() {
+    let text = "[[must]]\nwhat = 'sing'\nsection = 'rules'\nwords = ['Sing']\n";
+    assert_eq!(missing("risk/decision", text), ["sing: `Sing`"]);
+}

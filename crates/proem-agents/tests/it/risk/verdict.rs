@@ -1,0 +1,50 @@
+//! What of a synthesis is believed.
+
+use proem_agents::risk::investigation::Investigated;
+use proem_risk::level::{Level, Reason};
+
+use crate::risk::scene::{decides, medium, run, says};
+
+fn ends(level: &str, cites: &[&str]) -> Investigated {
+    run(medium(), &[&decides("FINALIZE", None, None), &says(level, cites)]).end
+}
+
+#[test]
+fn the_level_is_never_lowered() {
+    let end = ends("LOW", &["E1"]);
+    assert_eq!(end.assessment.level, Level::Medium);
+    assert_eq!(end.notes, ["the model gives LOW; the rules give MEDIUM, which stands"]);
+    assert_eq!(end.synthesis.unwrap().risk_level, Level::Low, "what it said is kept beside");
+}
+
+#[test]
+fn it_rises_with_cited_evidence() {
+    let end = ends("HIGH", &["E2", "e1"]);
+    assert_eq!((end.assessment.level, end.notes.len()), (Level::High, 0));
+    assert_eq!(end.assessment.reasons[0], Reason::Raised { from: Level::Medium });
+}
+
+#[test]
+fn it_does_not_rise_on_what_is_low() {
+    // The third piece is the score, which is LOW.
+    let end = ends("HIGH", &["E3"]);
+    assert_eq!(end.assessment.level, Level::Medium);
+    assert_eq!(end.notes, ["the model gives HIGH and cites nothing above LOW for it; MEDIUM of the rules stands"]);
+}
+
+#[test]
+fn what_was_not_given_can_not_be_cited() {
+    let end = ends("HIGH", &["E1", "E99", "the log"]);
+    assert_eq!(end.synthesis.unwrap().key_evidence, ["It is used widely [E1: coupling of src/auth.py]"]);
+    assert_eq!(
+        end.notes,
+        [
+            "a statement of the model cites E99, which it was not given, and is left out",
+            "a statement of the model cites no evidence and is left out",
+        ]
+    );
+    let end = ends("HIGH", &["E99", "E", "E-1"]);
+    assert!(end.synthesis.is_none());
+    assert_eq!(end.assessment.level, Level::Medium);
+    assert!(end.notes.iter().any(|note| note.starts_with("no synthesis: nothing that the model cites was given")));
+}

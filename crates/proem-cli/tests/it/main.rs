@@ -1,0 +1,51 @@
+//! The binary as its users meet it: arguments in, both outputs and the exit code out.
+//!
+//! Every run has a home, a configuration and a key of its own; git runs with fixed names and
+//! dates. Snapshots are read like a terminal session: they are the documents of what is printed.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
+
+/// Compares a text with the snapshot named after the test.
+macro_rules! snapshot {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+    ($name:expr, $text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($name, $text) })
+    };
+}
+
+mod adapt;
+mod assemble;
+mod book;
+mod catalogue;
+mod credentials;
+mod embedding;
+mod fixture;
+mod gallery;
+mod golden;
+mod guide;
+mod hostile;
+mod incident;
+mod init;
+mod learning;
+mod older;
+mod own_server;
+mod records;
+mod reference;
+mod risk;
+mod run;
+mod runner;
+mod scan;
+mod schema;
+mod select;
+mod selection;
+mod special;
+mod terminal;
+mod tokens;
+mod trust;
+mod views;

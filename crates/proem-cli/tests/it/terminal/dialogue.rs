@@ -1,0 +1,125 @@
+//! Questions of a run, answered by keys.
+//!
+//! No agent that is shipped asks anything; a run that was killed is made one that does, by sealing its state
+//! again with questions in it.
+
+use std::process::Command;
+
+use proem_llm::scripted::{How, Reply};
+use proem_runtime::records::{Binding, SealKey, Sealed, open, seal};
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+use sqlx::{Connection as _, Row as _, SqliteConnection};
+
+use crate::fixture::Fixture;
+use crate::terminal::scene::{answer, proem, scene, settled};
+use crate::terminal::screen::{Left, start};
+
+/// Where a run stands that asks: its folder, and its short id.
+struct Asking {
+    fixture: Fixture,
+    run: String,
+}
+
+/// A run that asks these questions, each with its options; its process is gone.
+fn asking(questions: &[(&str, &[&str])]) -> Asking {
+    let slow = Reply { how: How { delay_ms: 600_000, ..answer("low", 0, 0).how }, ..answer("low", 0, 0) };
+    let (server, fixture) = scene(vec![slow]);
+    let mut child = proem(&fixture, &["run", "reviews/triage", "--set", "title=It crashes"]);
+    let mut child = silent(&mut child).spawn().unwrap();
+    while server.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let questions = questions.iter().map(|(text, options)| json!({ "text": text, "options": options })).collect();
+    let run = sealed_again(&fixture, questions);
+    Asking { fixture, run }
+}
+
+fn silent(command: &mut Command) -> &mut Command {
+    use std::process::Stdio;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+/// Seals the only run's state again, with questions; its short id.
+fn sealed_again(fixture: &Fixture, questions: Json) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let path = fixture.base.join("state/proem/records.db");
+        let mut records = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+        let row = sqlx::query(
+            "SELECT r.id, r.project, r.closure, s.step, s.sealed FROM runs r JOIN snapshots s ON s.run = r.id",
+        );
+        let row = row.fetch_one(&mut records).await.unwrap();
+        let (run, project, closure): (String, String, String) = (row.get("id"), row.get("project"), row.get("closure"));
+        // The rules of a user who has none of their own.
+        let policy: String =
+            Sha256::digest("verdicts \ncalibration \n").iter().map(|byte| format!("{byte:02x}")).collect();
+        let step = u32::try_from(row.get::<i64, _>("step")).unwrap();
+        let binding = Binding { project: &project, run: &run, step, definition: &closure, policy: &policy };
+        let key = SealKey::of(&fixture.base.join("key")).unwrap();
+        let state = open(&key, &binding, &Sealed(row.get("sealed"))).unwrap();
+        let mut state: Json = serde_json::from_slice(&state).unwrap();
+        *state.pointer_mut("/pieces/questions").unwrap() = questions;
+        let sealed = seal(&key, &binding, &serde_json::to_vec(&state).unwrap()).unwrap();
+        sqlx::query("UPDATE snapshots SET sealed = ?").bind(sealed.0).execute(&mut records).await.unwrap();
+        sqlx::query("UPDATE runs SET state = 'asking'").execute(&mut records).await.unwrap();
+        run.chars().take(8).collect()
+    })
+}
+
+const DEPLOY: (&str, &[&str]) = ("May it run\n\u{1b}[2J`rm -r build`?", &["no", "yes, once", "yes, \u{202e}always"]);
+
+/// Resumes the run and presses each of `keys` when it is asked; what is left of it.
+fn resumed(asking: &Asking, keys: &[&str]) -> Option<Left> {
+    let mut terminal = start(proem(&asking.fixture, &["runs", "resume"]))?;
+    for (asked, keys) in keys.iter().enumerate() {
+        terminal.until_times("Which one? [1-", asked + 1);
+        terminal.press(keys);
+    }
+    Some(terminal.end())
+}
+
+/// What was asked and answered, as the record has it.
+fn kept(asking: &Asking) -> Json {
+    let shown = asking.fixture.proem(&["runs", "show", &asking.run, "--json"]).json();
+    let approvals = shown["approvals"].as_array().unwrap().iter();
+    let approvals: Vec<Json> = approvals.map(|one| json!([one["question"], one["answer"]])).collect();
+    json!({ "state": shown["run"]["state"], "approvals": approvals, "resumable": shown["resumable"] })
+}
+
+#[test]
+fn an_answer_is_the_number_of_an_option() {
+    let asking = asking(&[DEPLOY, ("And then?", &["end", "go on"])]);
+    let Some(left) = resumed(&asking, &["2\n", "1\n"]) else { return };
+    left.is_tidy();
+    let kept = kept(&asking);
+    assert_eq!(kept["approvals"], json!([[DEPLOY.0, 1], ["And then?", 0]]), "{kept}");
+    let (dialogue, _) = left.shown.split_once("error: ").unwrap_or((&left.shown, ""));
+    snapshot!("a_dialogue", settled(&asking.fixture, dialogue));
+}
+
+#[test]
+fn what_is_no_answer_is_asked_again() {
+    let asking = asking(&[("Go on?", &["no", "yes"])]);
+    let Some(left) = resumed(&asking, &["yes\n", "\n", "3\n", "2\n"]) else { return };
+    left.is_tidy();
+    assert_eq!(kept(&asking)["approvals"], json!([["Go on?", 1]]));
+    assert_eq!(left.shown.matches("Which one? [1-2]").count(), 4, "{}", left.shown);
+}
+
+#[test]
+fn who_gives_no_answer_leaves_a_run_that_asks() {
+    for (keys, name) in [("\u{4}", "the_end_of_input"), ("\u{3}", "an_interrupt")] {
+        let asking = asking(&[("Go on?", &["no", "yes"])]);
+        let Some(left) = resumed(&asking, &[keys]) else { return };
+        left.is_tidy();
+        let said = format!("{}\n── exit code {}\n", left.shown.trim_end(), left.code.unwrap());
+        snapshot!(name, settled(&asking.fixture, &said));
+        assert_eq!(kept(&asking), json!({ "state": "asking", "approvals": [], "resumable": true }), "{name}");
+        // It is there to be answered still.
+        let left = resumed(&asking, &["1\n"]).unwrap();
+        assert_eq!(kept(&asking)["approvals"], json!([["Go on?", 0]]), "{name}: {}", left.shown);
+    }
+}

@@ -1,0 +1,7 @@
+//! What `proem-embed` does, seen from outside: one binary, one module for each subject.
+
+mod corpus;
+mod golden;
+mod hostile;
+mod small;
+mod wordpiece;

@@ -1,0 +1,11 @@
+//! What `proem-guard` does, seen from outside: one binary, one module for each subject.
+
+mod check;
+mod check_corpus;
+mod check_laws;
+mod corpus;
+mod golden;
+mod laws;
+mod scan;
+mod scanners;
+mod views;

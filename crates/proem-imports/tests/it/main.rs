@@ -1,0 +1,4 @@
+//! What `proem-imports` does, seen from outside: one binary, one module for each subject.
+
+mod corpus;
+mod imports;

@@ -1,0 +1,198 @@
+//! Sources: <https://platform.claude.com/docs/en/build-with-claude/streaming>,
+//! <https://platform.claude.com/docs/en/api/messages>.
+
+use proem_engine::call::Answering;
+use proem_engine::providers::Provider::Anthropic;
+use serde_json::{Value, json};
+
+use crate::codec::{check, named, read, request, tools, value};
+
+fn start() -> Value {
+    json!({ "type": "message_start", "message": {
+        "id": "msg_01", "type": "message", "role": "assistant", "content": [], "model": "claude-haiku-4-5",
+        "stop_reason": null, "stop_sequence": null,
+        "usage": { "input_tokens": 25, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 100,
+            "cache_creation": { "ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0 }, "output_tokens": 1 },
+    } })
+}
+
+fn block(index: u64, block: Value) -> Value {
+    json!({ "type": "content_block_start", "index": index, "content_block": block })
+}
+
+fn delta(index: u64, delta: Value) -> Value {
+    json!({ "type": "content_block_delta", "index": index, "delta": delta })
+}
+
+fn text(index: u64, text: &str) -> Value {
+    delta(index, json!({ "type": "text_delta", "text": text }))
+}
+
+fn stop(index: u64) -> Value {
+    json!({ "type": "content_block_stop", "index": index })
+}
+
+fn end(reason: &str) -> [Value; 2] {
+    let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+    [
+        json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 15 } }),
+        json!({ "type": "message_stop" }),
+    ]
+}
+
+fn stream(middle: &[Value], reason: &str) -> String {
+    named(&[&[start()], middle, &end(reason)].concat())
+}
+
+#[test]
+fn a_streamed_text() {
+    let ping = json!({ "type": "ping" });
+    let block = block(0, json!({ "type": "text", "text": "" }));
+    let middle = [block, ping, text(0, "Hello"), text(0, "! é👍"), stop(0)];
+    check(
+        Anthropic,
+        &request(Answering::Text),
+        stream(&middle, "end_turn"),
+        "text \"Hello! é👍\" | stop | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5",
+    );
+}
+
+#[test]
+fn streamed_calls_after_thinking() {
+    let json_delta = |index, json: &str| delta(index, json!({ "type": "input_json_delta", "partial_json": json }));
+    let middle = [
+        block(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+        delta(0, json!({ "type": "thinking_delta", "thinking": "The user wants the weather." })),
+        delta(0, json!({ "type": "signature_delta", "signature": "EqQBCgIYAhIM" })),
+        stop(0),
+        block(1, json!({ "type": "text", "text": "I'll look." })),
+        stop(1),
+        block(2, json!({ "type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {} })),
+        json_delta(2, ""),
+        json_delta(2, "{\"location\":"),
+        json_delta(2, " \"San Francisco, CA\"}"),
+        stop(2),
+        block(3, json!({ "type": "tool_use", "id": "toolu_2", "name": "get_time", "input": {} })),
+        stop(3),
+        json!({ "type": "something_new", "index": 9 }),
+    ];
+    check(
+        Anthropic,
+        &tools(&["get_time", "get_weather"]),
+        stream(&middle, "tool_use"),
+        "other \"thinking\" | text \"I'll look.\" | \
+         call \"toolu_1\" \"get_weather\" \"{\\\"location\\\": \\\"San Francisco, CA\\\"}\" | \
+         call \"toolu_2\" \"get_time\" \"{}\" | calls | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5",
+    );
+}
+
+#[test]
+fn reasons_to_stop() {
+    for (reason, expected) in [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("tool_use", "calls"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+        ("pause_turn", "unknown"),
+        ("tired", "unknown"),
+    ] {
+        let usage = "125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
+        check(Anthropic, &request(Answering::Text), stream(&[], reason), &format!("{expected} | {usage}"));
+    }
+}
+
+#[test]
+fn whole_messages_asked_for_or_not() {
+    let message = json!({
+        "id": "msg_01", "type": "message", "role": "assistant", "model": "claude-haiku-4-5",
+        "content": [
+            { "type": "text", "text": "Here:" },
+            { "type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": { "unit": "K", "location": "Ulm" } },
+        ],
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": { "input_tokens": 5, "cache_creation_input_tokens": 30, "cache_read_input_tokens": null,
+            "cache_creation": { "ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20 }, "output_tokens": 9 },
+    });
+    let expected = "text \"Here:\" | call \"toolu_1\" \"get_weather\" \
+                    \"{\\\"location\\\":\\\"Ulm\\\",\\\"unit\\\":\\\"K\\\"}\" | calls | \
+                    35 in, ? read +10@300 +20@3600, 9 out | msg_01 claude-haiku-4-5";
+    check(Anthropic, &tools(&["get_weather"]), message.to_string(), expected);
+    check(Anthropic, &tools(&["get_weather"]), format!("\n \r\n{message:#}\n"), expected);
+    check(Anthropic, &request(Answering::Text), r#"{"content": []}"#, "unknown | ? in, ? read, ? out | ? ?");
+    let no_content = "malformed: the answer has no `content`; check that `base_url` leads to Anthropic's Messages";
+    check(Anthropic, &request(Answering::Text), r#"{"choices": []}"#, no_content);
+}
+
+#[test]
+fn a_stream_may_lack_its_last_event_but_not_its_reason() {
+    let middle = [block(0, json!({ "type": "text", "text": "Half an" })), text(0, " answer")];
+    let events = [&[start()], middle.as_slice(), &end("max_tokens")[..1]].concat();
+    let complete = named(&events);
+    let expected = "text \"Half an answer\" | length | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
+    check(Anthropic, &request(Answering::Text), &complete, expected);
+    check(Anthropic, &request(Answering::Text), complete.trim_end(), expected);
+    let cut = "cut: the answer ended in the middle; ask again | said \"Half an answer\"";
+    check(Anthropic, &request(Answering::Text), named(&events[..3]), cut);
+    check(Anthropic, &request(Answering::Text), &complete.as_bytes()[..complete.len() - 9], cut);
+    check(Anthropic, &request(Answering::Text), ": ping\n\n", "cut: the answer ended in the middle; ask again");
+}
+
+#[test]
+fn errors_in_the_middle_are_failures() {
+    for (kind, message, expected) in [
+        ("overloaded_error", "Overloaded", "server: the provider broke its answer off with an error; ask again"),
+        (
+            "rate_limit_error",
+            "Slow down",
+            "rate-limited: the provider broke its answer off: too much was asked for; wait and ask again",
+        ),
+        ("invalid_request_error", "No.", "refused: the provider refused the request after all; change what it names"),
+    ] {
+        let error = json!({ "type": "error", "error": { "type": kind, "message": message } });
+        let expected = format!("{expected} | said \"{message}\"");
+        check(Anthropic, &request(Answering::Text), named(&[start(), error.clone()]), &expected);
+        check(Anthropic, &request(Answering::Text), error.to_string(), &expected);
+    }
+}
+
+#[test]
+fn an_unknown_tool_stops_the_stream() {
+    let call = |id: &str, name: &str| block(0, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
+    let unknown = "unknown-tool: the model called a tool that was not offered; offered: `get_weather`; ask again, or \
+                   offer that tool | said \"rm_rf\"";
+    let begun = named(&[start(), call("toolu_1", "rm_rf")]);
+    check(Anthropic, &tools(&["get_weather"]), &begun, unknown);
+    assert_eq!(read(Anthropic, &tools(&["get_weather"]), [begun.as_bytes()]).1, proem_llm::wire::Flow::Stop);
+    check(Anthropic, &request(Answering::Text), &begun, &unknown.replace("offered: `get_weather`", "none was"));
+    let twice = named(&[start(), call("toolu_1", "answer"), stop(0), call("toolu_1", "answer")]);
+    let expected =
+        "malformed: the answer has two calls of the same id; ask again, or ask for one call | said \"toolu_1\"";
+    check(Anthropic, &value(), twice, expected);
+}
+
+#[test]
+fn a_value_in_a_text_is_enough() {
+    let mut events = vec![start(), block(0, json!({ "type": "text", "text": "" })), text(0, "Sure: {\"a\": 1}")];
+    events.extend((0..100).map(|_| text(0, " because")));
+    let answer = named(&events);
+    let (response, flow) = read(Anthropic, &value(), [answer.as_bytes()]);
+    assert_eq!(flow, proem_llm::wire::Flow::Stop);
+    let because = " because".repeat(26);
+    let expected = format!(
+        "text {:?} | complete | 125 in, 100 read, ? out | msg_01 claude-haiku-4-5",
+        format!("Sure: {{\"a\": 1}}{because}")
+    );
+    assert_eq!(crate::codec::told(&response), expected);
+    check(Anthropic, &value(), &answer, &expected);
+    // Text that nobody owes a value is read to its end.
+    let cut = read(Anthropic, &request(Answering::Text), [answer.as_bytes()]);
+    assert_eq!(cut.1, proem_llm::wire::Flow::More);
+}
+
+#[test]
+fn a_block_that_never_began_is_malformed() {
+    let expected = "malformed: an event of the answer continues a block that was never begun; ask again";
+    check(Anthropic, &request(Answering::Text), named(&[start(), text(0, "a")]), expected);
+}

@@ -1,0 +1,6 @@
+//! What `proem-llm` does, seen from outside: one binary, one module for each subject.
+
+mod caller;
+mod cassette;
+mod codec;
+mod scripted;

@@ -1,0 +1,27 @@
+//! A change of very many files is assessed, with details for the most risky.
+
+use proem_risk::assess::{DETAILED, Depth};
+use proem_risk::metric::Name;
+
+use crate::assess::world::World;
+
+#[test]
+fn a_change_of_three_thousand_files_has_details_for_the_most_risky() {
+    let paths: Vec<String> = (0..3000).map(|file| format!("folder{}/file{file}.py", file % 50)).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut world = World::new(&[]);
+    world.change.files = World::new(&paths).change.files;
+    world.files = World::new(&paths[..200]).files;
+    for (at, together) in (0_i64..).zip(paths.chunks(5)) {
+        for commit in 0..6 {
+            world.commit(300 - (at + commit) % 200, "ann", together);
+        }
+    }
+    let assessment = world.assess(Depth::TierTwo);
+    assert_eq!(assessment.files.len(), 3000);
+    let has_all = |file: &proem_risk::assess::FileAssessment| file.metrics.iter().any(|m| m.name == Name::PriorFixes);
+    assert_eq!(assessment.files.iter().filter(|file| has_all(file)).count(), DETAILED);
+    assert!(assessment.files.iter().skip(DETAILED).all(|f| f.metrics.iter().all(|m| m.details.is_empty())));
+    let said = "2950 of 3000 files have Tier 1 signals only, the 50 most risky have all";
+    assert!(assessment.gaps.iter().any(|gap| gap == said), "{:?}", assessment.gaps);
+}

@@ -1,0 +1,4 @@
+//! What `proem-risk` does, seen from outside: one binary, one module for each subject.
+
+mod assess;
+mod corpus;

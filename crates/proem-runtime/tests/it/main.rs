@@ -1,0 +1,10 @@
+//! What `proem-runtime` does, seen from outside: one binary, one module for each subject.
+
+mod catalogue;
+mod change;
+mod fixture;
+mod history;
+mod records;
+mod remote_embedder;
+mod runtime;
+mod structure;

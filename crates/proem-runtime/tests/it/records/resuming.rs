@@ -1,0 +1,366 @@
+//! Runs that go on in another process, and those that don't.
+
+use std::sync::Mutex;
+
+use proem_engine::call::{Failure, FailureKind};
+use proem_engine::run::{
+    Answer, Effect, EffectId, Ended, Event, Machine, Outcome, Performed, Question, Step, Time, What,
+};
+use proem_engine::{Error, ErrorKind};
+use proem_llm::scripted::Reply;
+use proem_runtime::driver::{Bounds, Driven, Onward, Perform, Reached, go_on};
+use proem_runtime::records::{Going, Kept, Recording, Resumed, SealKey, resume};
+use proem_store::Store;
+use proem_store::query::RunState;
+use proem_store::record::Project;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::records::scene::{Begun, Given, Scene, id, key, server};
+
+/// A machine that asks, waits, has something done, and ends; its state is where it is.
+#[derive(Debug, Clone, PartialEq)]
+struct Small {
+    seen: Vec<String>,
+    effect: Effect,
+}
+
+impl Small {
+    fn new(scene: &Scene) -> Self {
+        Self { seen: Vec::new(), effect: Effect::Call { request: Box::new(scene.request()) } }
+    }
+
+    fn restore(scene: &Scene, state: &Json) -> Self {
+        Self { seen: serde_json::from_value(state.clone()).unwrap(), ..Self::new(scene) }
+    }
+}
+
+impl Machine for Small {
+    type Outcome = Vec<String>;
+
+    fn step(&mut self, event: Event) -> Result<Step<Vec<String>>, Error> {
+        let step = match (self.seen.len(), &event.what) {
+            (0, What::Started) => {
+                Step::Ask(vec![Question { text: "may I?".to_owned(), options: vec!["yes".to_owned()] }])
+            }
+            (1, What::Answered { answers }) => {
+                assert_eq!(answers, &[Answer { option: Some(0) }]);
+                Step::Wait { until: Time(event.now.0) }
+            }
+            (2, What::Woken) => Step::Do(vec![(EffectId(0), self.effect.clone()), (EffectId(1), self.effect.clone())]),
+            (3, What::Performed { results }) => {
+                assert_eq!(results.len(), 2);
+                Step::Done(self.seen.clone())
+            }
+            (seen, what) => return Err(Error::new(ErrorKind::OutOfStep, format!("{what:?} after {seen}"))),
+        };
+        let what = serde_json::to_value(&event.what).unwrap();
+        self.seen.push(what["kind"].as_str().unwrap().to_owned());
+        Ok(step)
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(json!(self.seen))
+    }
+}
+
+/// A world that counts what it performs, and never ends if it is to hang.
+#[derive(Debug, Default)]
+struct Counting {
+    done: Mutex<Vec<u32>>,
+    hangs: bool,
+}
+
+impl Perform for Counting {
+    async fn perform(&self, id: EffectId, _: &Effect, _: &CancellationToken) -> Performed {
+        self.done.lock().unwrap().push(id.0);
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
+        Performed::Failed { failure: Failure::new(FailureKind::Server, "it failed") }
+    }
+}
+
+/// One process's part of a run: from somewhere until it ends or asks.
+async fn part(
+    scene: &Scene,
+    store: &Store,
+    (machine, from, steps): (&mut Small, Onward, u32),
+    world: &Counting,
+) -> Driven<Vec<String>> {
+    let owned = scene.owned();
+    let kept = owned.kept(scene, store);
+    let given = Given::new(&scene.text);
+    let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps }));
+    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    go_on(machine, from, world, &bounds, &recording).await.unwrap()
+}
+
+async fn resumed(scene: &Scene, store: &Store) -> Result<Resumed, String> {
+    let seal = SealKey::derived(&key());
+    resume(store, &seal, &scene.project, (&id("1"), Going::On), "rules").await.map_err(|error| error.to_string())
+}
+
+/// A run that has asked, in a process that is gone.
+async fn asked(scene: &Scene) {
+    let store = scene.store().await;
+    let mut machine = Small::new(scene);
+    let driven = part(scene, &store, (&mut machine, Onward::Event(What::Started), 0), &Counting::default()).await;
+    assert!(matches!(driven.reached, Reached::Asked(_)));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_question_outlives_its_process() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    asked(&scene).await;
+    let store = scene.store().await;
+    let before = store.run(&id("1")).await.unwrap();
+    assert_eq!((before.row.state, before.resumable), (RunState::Asking, true));
+    let resumed = resumed(&scene, &store).await.unwrap();
+    assert_eq!((resumed.step, resumed.state.questions[0].text.as_str()), (1, "may I?"));
+    let mut machine = Small::restore(&scene, &resumed.state.machine);
+    let world = Counting::default();
+    let from = resumed.onward(vec![Answer { option: Some(0) }]);
+    let driven = part(&scene, &store, (&mut machine, from, resumed.step), &world).await;
+    assert_eq!(driven.reached, Reached::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
+    assert_eq!(*world.done.lock().unwrap(), [0, 1]);
+}
+
+#[tokio::test]
+async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    asked(&scene).await;
+    let store = scene.store().await;
+    let from = resumed(&scene, &store).await.unwrap();
+    let mut machine = Small::restore(&scene, &from.state.machine);
+    let hanging = Counting { hangs: true, ..Counting::default() };
+    let onward = from.onward(vec![Answer { option: Some(0) }]);
+    tokio::select! {
+        biased;
+        _ = part(&scene, &store, (&mut machine, onward, from.step), &hanging) => unreachable!("its world hangs"),
+        () = async { while hanging.done.lock().unwrap().len() < 2 { tokio::task::yield_now().await; } } => {}
+    }
+    store.close().await;
+    // The wait was written down; the effects' state would have been with their first attempt.
+    let store = scene.store().await;
+    let resumed = resumed(&scene, &store).await.unwrap();
+    assert!(matches!(resumed.onward(Vec::new()), Onward::Until(_)));
+    let mut machine = Small::restore(&scene, &resumed.state.machine);
+    let world = Counting::default();
+    let onward = resumed.onward(Vec::new());
+    let driven = part(&scene, &store, (&mut machine, onward, resumed.step), &world).await;
+    assert_eq!(driven.reached, Reached::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
+    assert_eq!(*world.done.lock().unwrap(), [0, 1]);
+}
+
+#[tokio::test]
+async fn a_state_opens_for_its_run_rules_and_project_alone() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    asked(&scene).await;
+    let store = scene.store().await;
+    let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::Key::new([8; 32])));
+    let elsewhere = Project("/home/b".to_owned());
+    let refused = async |seal: &SealKey, project: &Project, policy: &str| {
+        resume(&store, seal, project, (&id("1"), Going::On), policy).await.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&own, &elsewhere, "rules").await,
+        "run `1` can't be resumed: it belongs to the project `/home/a/project`; go there"
+    );
+    let unsealed = "run `1` can't be resumed: its state was not sealed by this installation for this run, its prompt \
+                    and the rules of today; start it again";
+    assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
+    store.close().await;
+    let store = scene.store().await;
+    let error = resume(&store, &other, &scene.project, (&id("1"), Going::On), "rules").await.unwrap_err();
+    assert_eq!(error.to_string(), unsealed);
+}
+
+#[tokio::test]
+async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello"), Reply::text("hello").delayed(600_000)]);
+    let scene = Scene::new(folder.path(), &server);
+    let store = scene.store().await;
+    let error = resumed(&scene, &store).await.unwrap_err();
+    assert!(error.contains("`1`"), "{error}");
+    scene.run(&store, "1").await;
+    let error = resumed(&scene, &store).await.unwrap_err();
+    assert_eq!(error, "run `1` can't be resumed: it has ended (answered); start it again");
+    let stop = CancellationToken::new();
+    let other = scene.store().await;
+    let look = async {
+        while server.requests().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let seal = SealKey::derived(&key());
+        let error =
+            resume(&other, &seal, &scene.project, (&id("2"), Going::On), "rules").await.unwrap_err().to_string();
+        stop.cancel();
+        error
+    };
+    let (ran, error) = tokio::join!(scene.run_until(&store, "2", &stop), look);
+    assert!(error.contains("alive"), "{error}");
+    assert!(matches!(ran.outcome, Outcome { ended: Ended::Failed { .. }, .. }));
+}
+
+/// A machine that asks three times, and ends with what was answered.
+#[derive(Debug, Default)]
+struct Curious {
+    answers: Vec<usize>,
+}
+
+impl Machine for Curious {
+    type Outcome = Vec<usize>;
+
+    fn step(&mut self, event: Event) -> Result<Step<Vec<usize>>, Error> {
+        if let What::Answered { answers } = &event.what {
+            self.answers.extend(answers.iter().filter_map(|answer| answer.option));
+        }
+        if self.answers.len() == 3 {
+            return Ok(Step::Done(self.answers.clone()));
+        }
+        let text = format!("the key is sk-0123456789abcdef0123456789abcdef; question {}?", self.answers.len());
+        Ok(Step::Ask(vec![Question { text, options: vec!["no".to_owned(), "yes".to_owned()] }]))
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(json!(self.answers))
+    }
+}
+
+/// Goes on with a run that asks, or with a fork of it, until it ends or `answers` are used up.
+async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usize]) -> Result<Vec<usize>, String> {
+    let owned = scene.owned();
+    let secrets = [proem_llm::secret::Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
+    let kept = Kept { secrets: &secrets, ..owned.kept(scene, store) };
+    let given = Given::new(&scene.text);
+    let way = if fork.is_some() { Going::Apart } else { Going::On };
+    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    let world = Counting::default();
+    let mut left = answers.iter();
+    let mut ask = async |questions: &[Question]| {
+        assert_eq!(questions.len(), 1);
+        let option = left.next().copied().ok_or("nobody answers")?;
+        Ok::<_, Box<dyn std::error::Error>>(vec![Answer { option: Some(option) }])
+    };
+    if store.run(&id("1")).await.is_err() {
+        let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
+        let driven = go_on(&mut Curious::default(), Onward::Event(What::Started), &world, &bounds, &recording).await;
+        assert!(matches!(driven.unwrap().reached, Reached::Asked(_)));
+        return Err("it asks".to_owned());
+    }
+    let resumed = resume(store, kept.seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
+    let answers = serde_json::from_value(resumed.state.machine.clone()).unwrap();
+    let begun = Begun { id: id(fork.unwrap_or("1")), parent: fork.map(|_| id("1")), steps: resumed.step };
+    let recording = Recording::new(&kept, &given.start(&begun));
+    let ended = resumed.to_the_end(&mut Curious { answers }, (&world, &bounds), &recording, &mut ask).await;
+    ended.map_err(|error| error.to_string())
+}
+
+/// What a run was asked and what was answered.
+async fn approvals(store: &Store, run: &str) -> Vec<(String, Option<u32>)> {
+    let detail = store.run(&id(run)).await.unwrap();
+    detail.approvals.into_iter().map(|approval| (approval.question, approval.answer)).collect()
+}
+
+#[tokio::test]
+async fn what_a_run_asks_is_answered_written_down_and_gone_on_with() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    let process = async |fork: Option<&str>, answers: &[usize]| {
+        let store = scene.store().await;
+        let ended = asking(&scene, &store, fork, answers).await;
+        store.close().await;
+        ended
+    };
+    assert_eq!(process(None, &[]).await.unwrap_err(), "it asks");
+    // Nobody answers: it asks as before. Somebody answers twice and gives up: two answers stay.
+    for answers in [&[][..], &[1, 0][..]] {
+        assert_eq!(process(None, answers).await.unwrap_err(), "nobody answers");
+        let store = scene.store().await;
+        let detail = store.run(&id("1")).await.unwrap();
+        assert_eq!((detail.row.state, detail.resumable), (RunState::Asking, true));
+        assert_eq!(approvals(&store, "1").await.len(), answers.len());
+        store.close().await;
+    }
+    assert_eq!(process(Some("2"), &[0]).await, Ok(vec![1, 0, 0]), "a fork has answers of its own");
+    assert_eq!(process(None, &[1]).await, Ok(vec![1, 0, 1]));
+    let store = scene.store().await;
+    let asked = |number: u32, answer| (format!("the key is [redacted:TEST_KEY]; question {number}?"), Some(answer));
+    assert_eq!(approvals(&store, "2").await, [asked(2, 0)]);
+    assert_eq!(approvals(&store, "1").await, [asked(0, 1), asked(1, 0), asked(2, 1)]);
+    store.close().await;
+}
+
+/// A machine that calls, and then has something done that is no call.
+#[derive(Debug)]
+struct Then(Option<Effect>);
+
+impl Machine for Then {
+    type Outcome = ();
+
+    fn step(&mut self, event: Event) -> Result<Step<()>, Error> {
+        let other = Effect::Measure { what: "other".to_owned(), of: Json::Null };
+        Ok(match (&event.what, self.0.take()) {
+            (What::Started, Some(call)) => {
+                self.0 = Some(other);
+                Step::Do(vec![(EffectId(0), call)])
+            }
+            (_, Some(other)) => Step::Do(vec![(EffectId(1), other)]),
+            (_, None) => Step::Done(()),
+        })
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        Ok(Json::Null)
+    }
+}
+
+/// Calls with a caller; anything else looks at what is recorded.
+struct Looking<'l, C> {
+    calls: &'l C,
+    store: &'l Store,
+    seen: Mutex<Vec<String>>,
+}
+
+impl<C: Perform + Sync> Perform for Looking<'_, C> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+        if matches!(effect, Effect::Call { .. }) {
+            return self.calls.perform(id, effect, stop).await;
+        }
+        let seen = crate::records::scene::attempts(&self.store.run(&crate::records::scene::id("1")).await.unwrap());
+        *self.seen.lock().unwrap() = seen;
+        Performed::Failed { failure: Failure::new(FailureKind::Server, "it failed") }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_on_the_disk_before_something_else_is_done() {
+    let folder = TempDir::new().unwrap();
+    let server = server([Reply::text("hello")]);
+    let scene = Scene::new(folder.path(), &server);
+    let store = scene.store().await;
+    let owned = scene.owned();
+    let kept = owned.kept(&scene, &store);
+    let given = Given::new(&scene.text);
+    let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
+    let (caller, directory) = (scene.caller(), scene.directory());
+    let calls = proem_runtime::driver::Calls::new(&caller, &directory, 1).through(&recording);
+    let world = Looking { calls: &calls, store: &store, seen: Mutex::default() };
+    let mut machine = Then(Some(Effect::Call { request: Box::new(scene.request()) }));
+    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    go_on(&mut machine, Onward::Event(What::Started), &world, &bounds, &recording).await.unwrap();
+    let seen = world.seen.into_inner().unwrap();
+    assert!(matches!(seen.as_slice(), [attempt] if attempt.starts_with("0.0 reported ")), "{seen:?}");
+    assert_eq!(store.run(&id("1")).await.unwrap().calls.len(), 1, "what is no call is no call's line");
+}

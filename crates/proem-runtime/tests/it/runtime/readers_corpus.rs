@@ -1,0 +1,28 @@
+//! The fuzzer's inputs for readers, as ordinary tests.
+
+use std::{fs, path::Path};
+
+use proem_runtime::readers::{Kind, Limits};
+
+use crate::runtime::readers::laws;
+
+#[test]
+fn the_corpus_is_read_within_bounds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/readers");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        let (kind, bytes) = match bytes.split_first() {
+            Some((b'm', rest)) => (Some(Kind::Mail), rest),
+            Some((b'h', rest)) => (Some(Kind::Html), rest),
+            Some((b'j', rest)) => (Some(Kind::Json), rest),
+            Some((b't', rest)) => (Some(Kind::Text), rest),
+            Some((_, rest)) => (None, rest),
+            None => (None, &[][..]),
+        };
+        laws(bytes, kind, Limits::default());
+        laws(bytes, kind, Limits { fields: 2, depth: 2, ..Limits::default() });
+        seen += 1;
+    }
+    assert!(seen >= 15, "{seen} inputs");
+}

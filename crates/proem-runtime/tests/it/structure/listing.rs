@@ -1,0 +1,217 @@
+//! Which files there are, of a commit and in the work tree.
+
+use std::{cell::RefCell, ffi::OsStr, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink};
+
+use proem_imports::Language;
+use proem_runtime::{
+    Error,
+    structure::{At, StructureLimits, structure},
+};
+
+use crate::structure::fixture::{Fixture, edges, paths};
+
+#[test]
+fn a_commit_is_read_as_it_was() {
+    let fixture = Fixture::committed(&[
+        ("Cargo.toml", "[package]\nname = \"x\"\n"),
+        ("src/lib.rs", "mod a;\n\nuse crate::structure::a::A;\nuse std::fmt;\n#[cfg(test)]\nmod tests {\n}\n"),
+        ("src/a.rs", "pub struct A;\n"),
+        ("native.zig", "int x;\n\nint y;\n"),
+        ("README.md", "text\n"),
+    ]);
+    fixture.write("src/a.rs", "use crate::structure::b;\n");
+    fixture.write("src/b.rs", "");
+    let found = fixture.read(At::Commit("HEAD"));
+    assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.zig", "src/a.rs", "src/lib.rs"]);
+    assert_eq!(edges(&found), ["src/lib.rs -> src/a.rs"]);
+    let [_, readme, native, a, lib] = found.files[..] else { panic!("{:?}", found.files) };
+    assert_eq!((readme.language, readme.lines), (None, None));
+    assert_eq!((native.language, native.lines), (None, Some(2)));
+    assert_eq!((a.language, a.lines, a.resolved), (Some(Language::Rust), Some(1), 0));
+    assert_eq!((lib.lines, lib.inline_test_lines, lib.resolved, lib.external), (Some(6), 2, 1, 1));
+    assert_eq!(found.without_parser.into_iter().collect::<Vec<_>>(), [("Zig", 1)]);
+    assert_eq!(found.gaps, Vec::<String>::new());
+}
+
+#[test]
+fn the_work_tree_is_read_as_it_is() {
+    let fixture = Fixture::committed(&[
+        (".gitignore", "ignored.py\n"),
+        ("pkg/__init__.py", ""),
+        ("pkg/a.py", ""),
+        ("pkg/b.py", "from . import a\n"),
+        ("pkg/gone.py", "from . import a\n"),
+    ]);
+    fixture.write("pkg/b.py", "from . import c, gone\n");
+    fixture.write("pkg/c.py", "from . import a\n");
+    fixture.write("ignored.py", "import pkg.a\n");
+    fs::remove_file(fixture.repo.join("pkg/gone.py")).unwrap();
+    let found = fixture.read(At::WorkTree);
+    assert_eq!(paths(&found), [".gitignore", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py"]);
+    assert_eq!(edges(&found), ["pkg/b.py -> pkg/__init__.py", "pkg/b.py -> pkg/c.py", "pkg/c.py -> pkg/a.py"]);
+    assert_eq!(edges(&fixture.read(At::Commit("HEAD"))), ["pkg/b.py -> pkg/a.py", "pkg/gone.py -> pkg/a.py"]);
+}
+
+#[test]
+fn the_index_is_read_as_it_would_be_committed() {
+    let fixture = Fixture::committed(&[
+        ("a.py", "import b\n"),
+        ("b.py", ""),
+        ("kept.py", "import b\n"),
+        ("gone.py", "import b\n"),
+        ("package.json", "{}"),
+    ]);
+    fixture.write("a.py", "import c\n");
+    fixture.write("c.py", "import b\n");
+    fixture.write("w\n\"x.py", "import kept\n");
+    fixture.git(&["add", "a.py", "c.py", "w\n\"x.py"]);
+    fixture.git(&["rm", "-q", "--cached", "gone.py"]);
+    // What the work tree says of all of them counts for nothing.
+    fixture.write("a.py", "import kept\n");
+    fixture.write("kept.py", "import a\n");
+    fixture.write("untracked.py", "import a\n");
+    fixture.write("intended.py", "import a\n");
+    fixture.git(&["add", "-N", "intended.py"]);
+    for path in ["c.py", "w\n\"x.py", "b.py"] {
+        fs::remove_file(fixture.repo.join(path)).unwrap();
+    }
+    let found = fixture.read(At::Index);
+    assert_eq!(paths(&found), ["a.py", "b.py", "c.py", "kept.py", "package.json", "w\\n\\\"x.py"]);
+    let expected = ["a.py -> c.py", "c.py -> b.py", "kept.py -> b.py", "w\\n\\\"x.py -> kept.py"];
+    assert_eq!((edges(&found), found.gaps), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    assert_eq!(edges(&fixture.read(At::WorkTree)).len(), 4);
+    fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "y"]);
+    assert_eq!(edges(&fixture.read(At::Commit("HEAD"))), expected);
+}
+
+#[test]
+fn what_headers_include_is_read_wherever_they_are() {
+    let fixture = Fixture::committed(&[
+        ("src/main.cpp", "#include \"shape.h\"\n#include <shop/money.hpp>\n#include <vector>\n"),
+        ("src/shape.h", "#ifdef SHOP\n#include <shop/money.hpp>\n#endif\n"),
+        ("include/shop/money.hpp", "// #include \"shape.h\"\n"),
+        ("old/c.c", "#include \"money.hpp\"\n#include \"none.h\"\n"),
+    ]);
+    let expected = [
+        "old/c.c -> include/shop/money.hpp",
+        "src/main.cpp -> include/shop/money.hpp",
+        "src/main.cpp -> src/shape.h",
+        "src/shape.h -> include/shop/money.hpp",
+    ];
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+        let found = fixture.read(at);
+        assert_eq!(edges(&found), expected, "{at:?}");
+        assert!(found.without_parser.is_empty() && found.gaps.is_empty(), "{found:?}");
+    }
+    let found = fixture.read(At::Commit("HEAD"));
+    let languages = [Language::Cpp, Language::C, Language::Cpp, Language::C].map(Some);
+    assert!(found.files.iter().map(|file| file.language).eq(languages), "{:?}", found.files);
+    assert_eq!((found.files[1].resolved, found.files[1].unresolved, found.files[2].external), (1, 1, 1));
+}
+
+#[test]
+fn an_index_in_conflict_is_refused() {
+    let fixture = Fixture::committed(&[("a.py", ""), ("b.py", "import a\n")]);
+    let commit = || fixture.commit();
+    fixture.git(&["checkout", "-q", "-b", "side"]);
+    fixture.write("a.py", "x = 1\n");
+    fixture.write("b.py", "x = 1\n");
+    commit();
+    fixture.git(&["checkout", "-q", "main"]);
+    fixture.write("a.py", "x = 2\n");
+    fixture.write("b.py", "x = 2\n");
+    commit();
+    fixture.git(&["read-tree", "-m", "main~1", "main", "side"]);
+    let error = fixture.try_read(At::Index, &StructureLimits::default()).unwrap_err();
+    assert!(matches!(error, Error::InConflict { paths: 2 }), "{error}");
+    assert_eq!(paths(&fixture.read(At::WorkTree)), ["a.py", "b.py"]);
+}
+
+#[test]
+fn ids_of_sha_256_are_read() {
+    let fixture = Fixture::new();
+    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
+    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    assert_eq!(fixture.read(At::Index).paths, Vec::<Vec<u8>>::new());
+    for (path, content) in [("a.py", "import b\n"), ("b.py", ""), ("package.json", "{}")] {
+        fixture.write(path, content);
+    }
+    fixture.commit();
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+        assert_eq!(edges(&fixture.read(at)), ["a.py -> b.py"], "{at:?}");
+    }
+    let (first, second) = (fixture.cached(), fixture.cached());
+    assert_eq!((first.read, second.read, edges(&second)), (3, 1, edges(&first)));
+    fixture.write("c.py", "import a\n");
+    fixture.git(&["add", "c.py"]);
+    assert_eq!(edges(&fixture.read(At::Index)), ["a.py -> b.py", "c.py -> a.py"]);
+}
+
+#[test]
+fn links_and_submodules_are_left_out() {
+    let outside = Fixture::committed(&[("inner.py", "")]);
+    let fixture = Fixture::committed(&[("a.py", "import b\n")]);
+    symlink(outside.repo.join("inner.py"), fixture.repo.join("b.py")).unwrap();
+    symlink(&outside.repo, fixture.repo.join("folder")).unwrap();
+    let id = outside.git(&["rev-parse", "HEAD"]).stdout;
+    let id = String::from_utf8(id).unwrap();
+    fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},sub", id.trim())]);
+    fixture.git(&["add", "b.py", "folder"]);
+    fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
+    let gap = "1 submodules were not entered; what they import is not known";
+    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+        let found = fixture.read(at);
+        assert_eq!((paths(&found), found.gaps), (vec!["a.py".to_owned()], vec![gap.to_owned()]), "{at:?}");
+    }
+    // A link that isn't known to git, and a folder that took a file's place.
+    fs::remove_file(fixture.repo.join("a.py")).unwrap();
+    fs::create_dir(fixture.repo.join("a.py")).unwrap();
+    symlink("/etc/passwd", fixture.repo.join("new.py")).unwrap();
+    assert_eq!(paths(&fixture.read(At::WorkTree)), Vec::<String>::new());
+}
+
+#[test]
+fn names_are_bytes() {
+    let fixture = Fixture::committed(&[("pkg/__init__.py", ""), ("pkg/a.py", "")]);
+    fixture.write("pkg/new\nline\t\".py", "from . import a\n");
+    fs::write(fixture.repo.join("pkg").join(OsStr::from_bytes(b"\xff\xfe.py")), "from .a import x\n").unwrap();
+    let expected = ["pkg/\\xff\\xfe.py -> pkg/a.py", "pkg/new\\nline\\t\\\".py -> pkg/a.py"];
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(edges(&fixture.read(At::WorkTree))), expected);
+    fixture.commit();
+    assert_eq!(sorted(edges(&fixture.read(At::WorkTree))), expected);
+    assert_eq!(sorted(edges(&fixture.read(At::Commit("HEAD")))), expected);
+}
+
+#[test]
+fn a_repository_without_files_or_commits_has_no_structure() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.read(At::WorkTree).paths, Vec::<Vec<u8>>::new());
+    for commit in ["HEAD", "gone", "--name-only", "-r", ""] {
+        let error = fixture.try_read(At::Commit(commit), &StructureLimits::default()).unwrap_err();
+        assert!(matches!(error, Error::GitFailed { command: "ls-tree", .. }), "{commit}: {error}");
+    }
+}
+
+#[test]
+fn a_bare_repository_has_commits_to_read() {
+    let fixture = Fixture::committed(&[("a.py", "import b\n"), ("b.py", "")]);
+    let bare = fixture.base.join("bare.git");
+    fixture.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    let git = fixture.program();
+    let repository = proem_runtime::git::discover(&git, &bare, std::time::Duration::from_mins(1)).unwrap().unwrap();
+    let limits = StructureLimits::default();
+    let heard = RefCell::new(Vec::new());
+    let progress = |done, total| heard.borrow_mut().push((done, total));
+    let found = structure(&git, &repository, At::Commit("main"), (None, &limits), &progress).unwrap();
+    assert_eq!(edges(&found), ["a.py -> b.py"]);
+    assert_eq!(heard.into_inner(), [(0, 2), (1, 2), (2, 2)]);
+    let found = structure(&git, &repository, At::WorkTree, (None, &limits), &|_, _| {}).unwrap();
+    assert_eq!(found.paths.len(), 0);
+    assert_eq!(found.gaps, ["a bare repository has no work tree; name a commit"]);
+    let found = structure(&git, &repository, At::Index, (None, &limits), &|_, _| {}).unwrap();
+    assert_eq!((found.paths.len(), found.gaps.len()), (0, 1));
+}

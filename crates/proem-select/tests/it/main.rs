@@ -1,0 +1,8 @@
+//! What `proem-select` does, seen from outside: one binary, one module for each subject.
+
+mod catalogue;
+mod catalogue_laws;
+mod corpus;
+mod hashed;
+mod select;
+mod select_laws;
