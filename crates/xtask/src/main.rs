@@ -4,6 +4,7 @@
 //! the rules that neither the compiler nor clippy knows. This crate depends on nothing in the
 //! workspace, so it builds, and speaks, when the workspace doesn't.
 
+mod fast;
 mod steps;
 mod tidy;
 
@@ -18,7 +19,8 @@ const USAGE: &str = "\
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  check   format, lints, tests and tidy, in this order; stops at the first that fails
+  check   format, lints, tests and tidy, in this order; stops at the first that fails;
+          with --fast only the tests of what is not committed, or of the last commit, touches
   tidy    the project's own rules: code map, dependencies, licences, file sizes, wording
   docs    writes the reference documents anew from the program's own help
 
@@ -29,6 +31,8 @@ Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
     Check,
+    /// The same with the tests of what a change touches.
+    FastCheck,
     Tidy,
     Docs,
     Help,
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
     let root = root();
     let result = match command {
         Command::Check => steps::check(&root),
+        Command::FastCheck => steps::fast_check(&root),
         Command::Tidy => tidy::run(&root),
         Command::Docs => steps::docs(&root),
         Command::Help => {
@@ -76,6 +81,7 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["check"] => Ok(Command::Check),
+        ["check", "--fast"] => Ok(Command::FastCheck),
         ["tidy"] => Ok(Command::Tidy),
         ["docs"] => Ok(Command::Docs),
         ["--help" | "-h" | "help"] => Ok(Command::Help),
@@ -109,6 +115,7 @@ mod tests {
     fn reads_the_command_line() {
         for (line, expected) in [
             ("check", Ok(Command::Check)),
+            ("check --fast", Ok(Command::FastCheck)),
             ("tidy", Ok(Command::Tidy)),
             ("docs", Ok(Command::Docs)),
             ("--help", Ok(Command::Help)),

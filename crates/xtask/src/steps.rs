@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, complain, say, tidy};
+use crate::{Failure, complain, fast, say, tidy};
+
+/// The step that runs tests.
+const TESTS: &str = "tests";
 
 /// One run of cargo.
 struct Step {
@@ -19,7 +22,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "format", arguments: &["fmt", "--all", "--check"] },
     Step { name: "lints", arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"] },
-    Step { name: "tests", arguments: &["test", "--workspace", "--locked"] },
+    Step { name: TESTS, arguments: &["test", "--workspace", "--locked"] },
 ];
 
 const REFERENCE: Step = Step {
@@ -32,9 +35,10 @@ const REFERENCE: Step = Step {
         "-p",
         "proem-agents",
         "--test",
-        "reference",
-        "--test",
-        "assemble",
+        "it",
+        "--",
+        "reference::",
+        "assemble::book",
     ],
 };
 
@@ -48,6 +52,19 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
     for step in STEPS {
         run(root, step, &[])?;
     }
+    timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
+    Ok(())
+}
+
+/// Runs every step, of the tests those of what a change touches.
+pub(crate) fn fast_check(root: &Path) -> Result<(), Failure> {
+    let start = Instant::now();
+    for step in STEPS.iter().filter(|step| step.name != TESTS) {
+        run(root, step, &[])?;
+    }
+    let graph = tidy::graph(root)?;
+    timed(TESTS, "cargo xtask check --fast", || fast::tests(root, &graph))?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
     Ok(())
@@ -125,7 +142,7 @@ mod tests {
         );
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
-            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents --test reference --test assemble"
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents --test it -- reference:: assemble::book"
         );
     }
 

@@ -10,6 +10,7 @@ mod duplicates;
 mod finding;
 mod graph;
 mod licences;
+mod names;
 mod opens;
 mod purity;
 mod sizes;
@@ -18,14 +19,18 @@ mod wording;
 
 use std::{path::Path, process::Command};
 
-use self::{finding::Finding, graph::Graph, tree::Tree};
+pub(crate) use self::graph::Graph;
+#[cfg(test)]
+pub(crate) use self::graph::sketch;
+use self::{finding::Finding, tree::Tree};
 use crate::{Failure, complain, say, steps};
 
 /// Reads the project, applies every rule and prints what was found.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let tree = Tree::read(root).map_err(Failure::Outside)?;
-    let graph = Graph::parse(&metadata(root)?).map_err(Failure::Outside)?;
+    let graph = graph(root)?;
     let findings = check(&tree, &graph);
+    say(&format!("tidy: {}\n", names::TypeNames::of(&tree).in_words()));
     if findings.is_empty() {
         say(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
         return Ok(());
@@ -46,6 +51,7 @@ fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
         drawing::check(tree, graph),
         duplicates::check(tree, graph),
         licences::check(tree, graph),
+        names::check(tree),
         opens::check(tree),
         purity::check(tree),
         sizes::check(tree),
@@ -56,6 +62,11 @@ fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
     .collect();
     findings.sort();
     findings
+}
+
+/// The workspace as cargo sees it.
+pub(crate) fn graph(root: &Path) -> Result<Graph, Failure> {
+    Graph::parse(&metadata(root)?).map_err(Failure::Outside)
 }
 
 fn metadata(root: &Path) -> Result<String, Failure> {
