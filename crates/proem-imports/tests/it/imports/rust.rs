@@ -10,13 +10,13 @@ fn paths_lead_to_the_longest_module_that_is_a_file() {
             ("src/lib.rs", "mod a;\npub mod b;\npub use a::Thing;\nuse std::fmt;\n"),
             (
                 "src/a.rs",
-                "mod inner;\nuse crate::imports::b::{self, make, deep::Far as F};\nuse self::inner::X;\npub struct Thing;\nfn f() { make(); b::make(); F::new(); b::deep::go(); }\n",
+                "mod inner;\nuse crate::b::{self, make, deep::Far as F};\nuse self::inner::X;\npub struct Thing;\nfn f() { make(); b::make(); F::new(); b::deep::go(); }\n",
             ),
             ("src/a/inner.rs", "use super::Thing;\npub struct X;\n"),
             ("src/b/mod.rs", "pub mod deep;\npub fn make() {}\n"),
             (
                 "src/b/deep.rs",
-                "use crate::imports::Thing;\npub struct Far;\npub fn go() { crate::imports::b::make(); Thing::x(); }\n",
+                "use crate::Thing;\npub struct Far;\npub fn go() { crate::b::make(); Thing::x(); }\n",
             ),
             ("src/main.rs", "use my_lib::Thing;\nfn main() { my_lib::b::make(); }\n"),
         ],
@@ -92,7 +92,7 @@ fn declaring_a_module_owns_it_and_imports_nothing() {
 
 #[test]
 fn test_code_inside_a_source_is_told_apart() {
-    let source = "use crate::imports::b::B;\n\npub fn f() -> B {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::imports::c::C;\n\n    #[test]\n    fn t() { C::x(); crate::imports::d::y(); }\n}\n";
+    let source = "use crate::b::B;\n\npub fn f() -> B {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::c::C;\n\n    #[test]\n    fn t() { C::x(); crate::d::y(); }\n}\n";
     check(
         &[
             ("Cargo.toml", CARGO),
@@ -119,7 +119,7 @@ fn a_file_that_nothing_compiles_is_honest_about_it() {
         &[
             ("Cargo.toml", CARGO),
             ("src/lib.rs", ""),
-            ("src/loose.rs", "use crate::imports::a;\nuse super::b;\nuse std::io;\n"),
+            ("src/loose.rs", "use crate::a;\nuse super::b;\nuse std::io;\n"),
         ],
         &["src/loose.rs: 2 unresolved", "src/loose.rs: 1 external"],
     );

@@ -14,12 +14,12 @@ use crate::structure::fixture::{Fixture, edges, paths};
 fn a_commit_is_read_as_it_was() {
     let fixture = Fixture::committed(&[
         ("Cargo.toml", "[package]\nname = \"x\"\n"),
-        ("src/lib.rs", "mod a;\n\nuse crate::structure::a::A;\nuse std::fmt;\n#[cfg(test)]\nmod tests {\n}\n"),
+        ("src/lib.rs", "mod a;\n\nuse crate::a::A;\nuse std::fmt;\n#[cfg(test)]\nmod tests {\n}\n"),
         ("src/a.rs", "pub struct A;\n"),
         ("native.zig", "int x;\n\nint y;\n"),
         ("README.md", "text\n"),
     ]);
-    fixture.write("src/a.rs", "use crate::structure::b;\n");
+    fixture.write("src/a.rs", "use crate::b;\n");
     fixture.write("src/b.rs", "");
     let found = fixture.read(At::Commit("HEAD"));
     assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.zig", "src/a.rs", "src/lib.rs"]);
