@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use proem_tokens::Vocabulary;
+
 use crate::remembered::Remembered;
 
 /// How far a count can be relied on.
@@ -28,7 +30,7 @@ pub trait TokenCounter: core::fmt::Debug {
     fn count(&self, text: &str) -> usize;
 }
 
-/// OpenAI's tokenisers, counted by the `bpe-openai` crate.
+/// OpenAI's tokenisers, counted by `proem-tokens`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpenAi {
     /// GPT-4o and later.
@@ -51,8 +53,8 @@ impl TokenCounter for OpenAi {
 
     fn count(&self, text: &str) -> usize {
         match self {
-            Self::O200k => bpe_openai::o200k_base().count(text),
-            Self::Cl100k => bpe_openai::cl100k_base().count(text),
+            Self::O200k => Vocabulary::O200k.count(text),
+            Self::Cl100k => Vocabulary::Cl100k.count(text),
         }
     }
 }
@@ -167,7 +169,7 @@ impl<'c> Counts<'c> {
 /// Whether `a` and `b` have as many tokens joined as apart.
 ///
 /// Both pre-tokenisers end a piece after a line break unless white space or, in o200k, `/`
-/// follows: their patterns are in `bpe-openai`'s source and OpenAI's `tiktoken`.
+/// follows: their patterns are in `proem-tokens` and OpenAI's `tiktoken`.
 #[must_use]
 pub fn splits_cleanly(a: &str, b: &str) -> bool {
     a.is_empty() || b.is_empty() || (a.ends_with('\n') && b.starts_with(|c: char| !c.is_whitespace() && c != '/'))

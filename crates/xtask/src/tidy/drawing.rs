@@ -23,13 +23,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-embed", &["proem-select"]),
     ("proem-agents", &["proem-lisp", "proem-risk", "proem-select"]),
     ("proem-select", &["proem-engine"]),
-    ("proem-engine", &["proem-guard"]),
+    ("proem-engine", &["proem-guard", "proem-tokens"]),
     ("proem-guard", &["proem-score", "proem-text"]),
     ("proem-lisp", &["proem-text"]),
     ("proem-risk", &["proem-score", "proem-text"]),
     ("proem-imports", &[]),
     ("proem-score", &[]),
     ("proem-text", &[]),
+    ("proem-tokens", &[]),
     ("xtask", &[]),
 ];
 
@@ -44,6 +45,7 @@ pub(crate) const PURE: &[&str] = &[
     "proem-score",
     "proem-select",
     "proem-text",
+    "proem-tokens",
 ];
 
 /// Compares every member's manifest with the drawing.

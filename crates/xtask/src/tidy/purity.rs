@@ -1,13 +1,13 @@
 //! The pure crates say in their own files that they are pure.
 //!
-//! Five of them are `no_std`, so the compiler sees to it. The others have a `clippy.toml` with
+//! Six of them are `no_std`, so the compiler sees to it. The others have a `clippy.toml` with
 //! what they may not use; such a file replaces the root's, so it repeats all of the root's keys.
 
 use toml::{Table, Value};
 
 use super::{finding::Finding, tree::Tree};
 
-const NO_STD: &[&str] = &["proem-guard", "proem-lisp", "proem-risk", "proem-score", "proem-text"];
+const NO_STD: &[&str] = &["proem-guard", "proem-lisp", "proem-risk", "proem-score", "proem-text", "proem-tokens"];
 const NO_STD_LINE: &str = "#![cfg_attr(not(test), no_std)]";
 
 const LINTED: &[&str] = &["proem-agents", "proem-embed", "proem-engine", "proem-select"];
