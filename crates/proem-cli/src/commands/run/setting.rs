@@ -87,14 +87,10 @@ impl Setting {
         if let Some(concurrency) = args.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
         }
-        // The tokeniser's table takes as long to load as all the rest; meanwhile the guard is made.
-        let model = asked.model.clone();
-        let tokeniser = std::thread::spawn(move || model.counter().count("a"));
         let guarding = Guarding::load(places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
         let tape = Tape { record: args.record.as_deref(), replay: args.replay.as_deref() };
         let (wire, replayer) = if args.dry_run { (None, None) } else { wire(tape, &asked)? };
-        tokeniser.join().map_err(|_| Failure::bug("the tokeniser can't be loaded", "its thread panicked"))?;
         let key = installation_key(&places.key())?;
         let given = if args.input_untrusted { Given::FromOutside } else { Given::ByCaller };
         let limits = Limits { attempts: args.attempts, tokens: args.max_tokens };
