@@ -70,7 +70,7 @@ fn fastest(count: impl Fn() -> usize) -> Duration {
 }
 
 /// The processor's time that a count takes, and the count. Other work on the machine is no part of it.
-fn once(count: impl Fn() -> usize) -> (Duration, usize) {
+pub fn once(count: impl Fn() -> usize) -> (Duration, usize) {
     let start = processor_time();
     let tokens = std::hint::black_box(count());
     (processor_time().saturating_sub(start), tokens)
@@ -202,7 +202,8 @@ fn script(text: &str) -> &'static str {
 pub fn long() -> bool {
     let mut agrees = true;
     println!("| text | vocabulary | 1 MB | 4 MB | 16 MB | `bpe-openai`, 1 MB |\n|---|---|---|---|---|---|");
-    for unit in ["a", " ", "\n", "ab", "A", "aA", "日", "日A", "e\u{301}", "!", "1", "😀", "\u{300}", "' ", "a' \n"]
+    for unit in
+        ["a", " ", "\n", "ab", "A", "aA", "日", "日A", "e\u{301}", "-", "=", "!", "1", "😀", "\u{300}", "' ", "a' \n"]
     {
         for (ours, peer) in pairs() {
             let texts = [1_000_000, 4_000_000, 16_000_000].map(|bytes| unit.repeat(bytes / unit.len()));
