@@ -1,0 +1,169 @@
+//! A call: what was assembled for it, its attempts, and what became of them.
+
+use proem_engine::assembly::PromptId;
+use proem_engine::call::{FailureKind, NanoDollars, Usage};
+use proem_engine::ledger::{Bound, Cap};
+use proem_engine::run::{EffectId, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::content::Content;
+
+/// A section of an assembly, its text apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionRow {
+    /// Its name.
+    pub name: String,
+    /// `system` or `user`.
+    pub role: String,
+    /// `constitution`, `rules`, `trusted`, `untrusted` or `task`.
+    pub trust: String,
+    /// `static`, `per-run` or `never`.
+    pub cache: String,
+    /// Its class in the request's order.
+    pub rank: String,
+    /// The untrusted sources; `None` if there are too many to name.
+    pub sources: Option<Vec<String>>,
+    /// Its tokens, by the assembly's counter.
+    pub tokens: u64,
+    /// The hash of its text.
+    pub text: String,
+    /// Whether a boundary stands behind it.
+    pub boundary: bool,
+}
+
+/// An assembly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewAssembly {
+    /// Its sections, in request order.
+    pub sections: Vec<SectionRow>,
+    /// Their texts.
+    pub texts: Vec<Content>,
+    /// The tokens of the whole request, tools included.
+    pub tokens: u64,
+    /// Those of its longest stable prefix.
+    pub stable_tokens: u64,
+    /// Those of the prompt that lists everything, if that is known.
+    pub monolithic_tokens: Option<u64>,
+    /// What counted, such as `o200k × 1.30`.
+    pub counter: String,
+    /// The cache plan, as JSON.
+    pub plan: Json,
+    /// The account, as JSON.
+    pub report: Content,
+}
+
+/// A call that is about to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewCall {
+    /// Which effect of its run.
+    pub effect: EffectId,
+    /// The prompt that its request was made from; a run may ask with several.
+    pub prompt: PromptId,
+    /// The model.
+    pub model: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// The name of the contract that the answer is bound to.
+    pub tool: Option<String>,
+    /// SHA-256 of the body's bytes.
+    pub body: String,
+    /// How the body is put together from contents ([`crate::body`]).
+    pub pieces: Json,
+    /// Texts of the body that are no sections'.
+    pub texts: Vec<Content>,
+    /// What was assembled for it.
+    pub assembly: NewAssembly,
+    /// What the provider does not get, as a JSON list.
+    pub dropped: Json,
+}
+
+/// An attempt that is about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAttempt {
+    /// Which effect of the run.
+    pub effect: EffectId,
+    /// Which attempt of the call, from 0.
+    pub attempt: u32,
+    /// When.
+    pub at: Time,
+    /// The most that it can take.
+    pub bound: Bound,
+    /// What may not be exceeded.
+    pub caps: Vec<Cap>,
+}
+
+/// Which attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AttemptId(pub i64);
+
+/// What became of an attempt, and what is booked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    /// Which.
+    pub attempt: AttemptId,
+    /// When.
+    pub at: Time,
+    /// What it used.
+    pub used: Used,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// What was wrong.
+    pub failed: Option<FailureKind>,
+    /// The bytes of the answer that were read.
+    pub bytes: u64,
+    /// How long it took.
+    pub took_ms: u64,
+    /// How long it was waited before.
+    pub waited_ms: u64,
+    /// The call's end, with the last of its attempts.
+    pub result: Option<CallResult>,
+}
+
+/// What an attempt used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Used {
+    /// What the provider says; `None` where its price is unknown.
+    Reported(Usage, Option<NanoDollars>),
+    /// Nothing: it never reached a model.
+    Nothing,
+    /// That is not known, so it is booked in full.
+    Unknown,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallResult {
+    /// `answered` or `failed`.
+    pub state: CallState,
+    /// The response or the failure, as JSON.
+    pub result: Content,
+    /// Why the model stopped.
+    pub finish: Option<String>,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallState {
+    /// It may be under way.
+    Pending,
+    /// There is an answer.
+    Answered,
+    /// There is none, and why is known.
+    Failed,
+    /// It may have been made; nobody knows.
+    Unknown,
+}
+
+/// What was found out about each call after it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadCall {
+    /// Which.
+    pub effect: EffectId,
+    /// What was repaired, as a JSON list.
+    pub repairs: Json,
+    /// What was wrong with it, as a JSON list.
+    pub problems: Json,
+}
