@@ -56,82 +56,92 @@ struct Modelled {
 ///
 /// If not.
 pub async fn no_cap_is_exceeded(backend: &impl Backend, most: u64, moves: &[Move]) {
-    let mut stores = vec![backend.open().await, backend.open().await, backend.open().await];
-    let mut model: Vec<Modelled> = Vec::new();
+    let stores = vec![backend.open().await, backend.open().await, backend.open().await];
+    let mut game = Game { stores, model: Vec::new(), most };
     for (turn, step) in (0_u64..).zip(moves) {
-        play(backend, &mut stores, &mut model, (turn, *step, most)).await;
-        let expected: u64 = model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
+        game.play(backend, turn, *step).await;
+        let expected: u64 = game.model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
         assert!(expected <= most, "the model is above the cap after {step:?}");
         for sql in [BOOKED, USED] {
             let booked = u64::try_from(number(backend, sql).await);
             assert_eq!(booked, Ok(expected), "after {step:?}: {sql}");
         }
     }
-    for store in stores {
+    for store in game.stores {
         store.close().await;
     }
     assert_eq!(number(backend, OPEN).await, 0, "nothing is open when all have closed");
 }
 
-async fn play(
-    backend: &impl Backend,
-    stores: &mut [Store],
-    model: &mut Vec<Modelled>,
-    (turn, step, most): (u64, Move, u64),
-) {
-    let places = stores.len().max(1);
-    match step {
-        Move::Book(place, bound) => {
-            let Some(store) = stores.get(place % places) else { return };
-            let booked = store.intend(Given.intent(turn, 0, bound, &[Given.cap(most)])).await;
-            let before: u64 = model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
-            match booked {
-                Ok(Booked::Yes(id)) => {
-                    assert!(before + bound <= most, "{bound} more than the cap has room for were booked");
-                    model.push(Modelled { id, store: place % places, bound, settled: None });
-                }
-                Ok(Booked::Wait(_) | Booked::No(Refusal::Short(_))) => {
-                    assert!(before + bound > most, "there was room for {bound}");
-                }
-                other => assert!(other.is_err(), "an answer that is none: {other:?}"),
+/// Stores that move in turns, and what is expected of them.
+struct Game {
+    stores: Vec<Store>,
+    model: Vec<Modelled>,
+    most: u64,
+}
+
+impl Game {
+    /// Makes a move; its turn is the number of its run.
+    async fn play(&mut self, backend: &impl Backend, turn: u64, step: Move) {
+        let places = self.stores.len().max(1);
+        match step {
+            Move::Book(place, bound) => self.book(turn, place % places, bound).await,
+            Move::Settle(which, percent) => {
+                let used = |bound| (Given.reported(bound * percent / 100), bound * percent / 100);
+                self.settle(which, used).await;
+            }
+            Move::Unknown(which) => self.settle(which, |bound| (Used::Unknown, bound)).await,
+            Move::Unsent(which) => self.settle(which, |_| (Used::Nothing, 0)).await,
+            Move::Kill(place) => self.replace(backend, place % places, Store::abandon).await,
+            Move::Close(place) => self.replace(backend, place % places, Store::close).await,
+            Move::Bury(place) => {
+                let Some(store) = self.stores.get(place % places) else { return };
+                assert!(matches!(store.bury(Time(1_500)).await, Ok(0)), "every opening buries the dead");
             }
         }
-        Move::Settle(which, percent) => {
-            settle(stores, model, which, |bound| (Given.reported(bound * percent / 100), bound * percent / 100)).await;
-        }
-        Move::Unknown(which) => settle(stores, model, which, |bound| (Used::Unknown, bound)).await,
-        Move::Unsent(which) => settle(stores, model, which, |_| (Used::Nothing, 0)).await,
-        Move::Kill(place) => replace(backend, stores, model, (place % places, Store::abandon)).await,
-        Move::Close(place) => replace(backend, stores, model, (place % places, Store::close)).await,
-        Move::Bury(place) => {
-            let Some(store) = stores.get(place % places) else { return };
-            assert!(matches!(store.bury(Time(1_500)).await, Ok(0)), "every opening buries the dead");
+    }
+
+    /// Has a store book an attempt.
+    async fn book(&mut self, run: u64, store: usize, bound: u64) {
+        let most = self.most;
+        let Some(books) = self.stores.get(store) else { return };
+        let booked = books.intend(Given.intent(run, 0, bound, &[Given.cap(most)])).await;
+        let before: u64 = self.model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
+        match booked {
+            Ok(Booked::Yes(id)) => {
+                assert!(before + bound <= most, "{bound} more than the cap has room for were booked");
+                self.model.push(Modelled { id, store, bound, settled: None });
+            }
+            Ok(Booked::Wait(_) | Booked::No(Refusal::Short(_))) => {
+                assert!(before + bound > most, "there was room for {bound}");
+            }
+            other => assert!(other.is_err(), "an answer that is none: {other:?}"),
         }
     }
-}
 
-/// Settles an attempt; what is settled already stays as it is.
-async fn settle(stores: &[Store], model: &mut [Modelled], which: usize, used: impl Fn(u64) -> (Used, u64)) {
-    let count = model.len().max(1);
-    let Some(attempt) = model.get_mut(which % count) else { return };
-    let Some(store) = stores.get(attempt.store) else { return };
-    let (used, tokens) = used(attempt.bound);
-    Given.settled(store, attempt.id, used).await;
-    attempt.settled.get_or_insert(tokens);
-}
+    /// Settles an attempt; what is settled already stays as it is.
+    async fn settle(&mut self, which: usize, used: impl Fn(u64) -> (Used, u64)) {
+        let count = self.model.len().max(1);
+        let Some(attempt) = self.model.get_mut(which % count) else { return };
+        let Some(store) = self.stores.get(attempt.store) else { return };
+        let (used, tokens) = used(attempt.bound);
+        Given.settled(store, attempt.id, used).await;
+        attempt.settled.get_or_insert(tokens);
+    }
 
-/// Ends a store one way or the other, and opens another in its place: what was open is settled in full.
-async fn replace<E: Future<Output = ()>>(
-    backend: &impl Backend,
-    stores: &mut [Store],
-    model: &mut [Modelled],
-    (place, end): (usize, impl Fn(Store) -> E),
-) {
-    let Some(store) = stores.get_mut(place) else { return };
-    end(store.clone()).await;
-    *store = backend.open().await;
-    for attempt in model.iter_mut().filter(|attempt| attempt.store == place) {
-        attempt.settled.get_or_insert(attempt.bound);
+    /// Ends a store one way or the other, and opens another in its place: what was open is settled in full.
+    async fn replace<E: Future<Output = ()>>(
+        &mut self,
+        backend: &impl Backend,
+        place: usize,
+        end: impl Fn(Store) -> E,
+    ) {
+        let Some(store) = self.stores.get_mut(place) else { return };
+        end(store.clone()).await;
+        *store = backend.open().await;
+        for attempt in self.model.iter_mut().filter(|attempt| attempt.store == place) {
+            attempt.settled.get_or_insert(attempt.bound);
+        }
     }
 }
 
