@@ -15,8 +15,7 @@ use proem_guard::Key;
 use proem_store::laws::Given;
 use proem_store::record::{AttemptId, Content, Finish, Intent, NewStep, SectionRow, Settlement, Snapshot};
 use proem_store::{Access, Opening, Store};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::Connection;
 
 /// How many calls, unless the first argument says.
 const CALLS: usize = 1_000;
@@ -119,7 +118,6 @@ async fn chain(store: &Store, run: u64) -> Vec<Duration> {
     let mut attempt = Given.booked(store, intent(run, Texts::One, None)).await;
     let mut times = Vec::new();
     for effect in 1..CHAINED {
-        store.soon();
         let intent = behind(run, effect, attempt);
         let start = Instant::now();
         attempt = Given.booked(store, intent).await;
@@ -133,8 +131,6 @@ async fn chain(store: &Store, run: u64) -> Vec<Duration> {
 /// One call: how long the store kept it before it was sent, and after its answer.
 async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
     let Case { texts, state, answered_after } = case;
-    // As a recording says it before it looks through the texts and seals the state.
-    store.soon();
     let intent = intent(run, texts, state);
     let start = Instant::now();
     let attempt = Given.booked(store, intent).await;
@@ -142,7 +138,6 @@ async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
     if !answered_after.is_zero() {
         tokio::time::sleep(answered_after).await;
     }
-    store.soon();
     let finish = Finish { settles: Some(Box::new(settled(attempt))), ..Given.finish(run, Quality::High) };
     let start = Instant::now();
     store.finish(finish).await.unwrap();
@@ -169,25 +164,19 @@ fn disk(folder: &Path, calls: usize) -> Vec<Duration> {
     (0..calls).map(once).collect()
 }
 
-/// The peer: one line with one statement of `sqlx`, as durable as here.
-async fn peer(folder: &Path, calls: usize) -> Vec<Duration> {
-    let options = SqliteConnectOptions::new()
-        .filename(folder.join("peer.db"))
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .disable_statement_logging();
-    let mut connection = options.connect().await.unwrap();
-    sqlx::query("CREATE TABLE lines (text TEXT)").execute(&mut connection).await.unwrap();
-    let mut times = Vec::with_capacity(calls);
-    for line in 0..calls {
+/// The peer: one line with one statement of SQLite's, as durable as here.
+fn peer(folder: &Path, calls: usize) -> Vec<Duration> {
+    let connection = Connection::open(folder.join("peer.db")).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE lines (text TEXT)")
+        .unwrap();
+    let mut insert = connection.prepare("INSERT INTO lines (text) VALUES (?)").unwrap();
+    let once = |line: usize| {
         let start = Instant::now();
-        let insert = sqlx::query("INSERT INTO lines (text) VALUES (?)").bind(line.to_string());
-        insert.execute(&mut connection).await.unwrap();
-        times.push(start.elapsed());
-    }
-    connection.close().await.unwrap();
-    times
+        insert.execute([line.to_string()]).unwrap();
+        start.elapsed()
+    };
+    (0..calls).map(once).collect()
 }
 
 async fn open(folder: &Path) -> Store {
@@ -213,7 +202,7 @@ async fn main() {
     let folder = folder.path();
     println!("{calls} calls; intent is one transaction, settlement and end another, each with a sync");
     show("the disk alone: 4 kB and a sync", disk(folder, calls));
-    show("the peer: one line with sqlx", peer(folder, calls).await);
+    show("the peer: one line with rusqlite", peer(folder, calls));
     let store = open(folder).await;
     let mut run = 0;
     let one = Case::new(Texts::One);

@@ -11,6 +11,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use proem_text::hex;
+
+use crate::error::{Error, Unusable};
 use crate::file::{How, open};
 
 /// The name of the lock that is held while a store is being opened. No epoch's id has such a name.
@@ -32,6 +35,14 @@ pub(crate) struct Epoch {
 pub(crate) struct Lock {
     path: PathBuf,
     _file: File,
+}
+
+/// An id for an epoch or a store: sixteen random hexadecimal digits.
+pub(crate) fn new_id(database: &Path) -> Result<String, Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Unusable::Other { path: database.to_owned(), why: format!("no random bytes: {error}") })?;
+    Ok(hex::encode(bytes))
 }
 
 /// Where the locks of a database are.

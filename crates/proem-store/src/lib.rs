@@ -1,6 +1,6 @@
 //! Keeps every run: what was sent, what came back, what it cost, and what was learned from it.
 //!
-//! [`Store::open`] opens the file; [`record`] holds what is written, [`query`] what is read. The
+//! [`Store::open`] opens the file; [`record`] holds what is written, `write` writes it, [`query`] is what is read. The
 //! ledger's arithmetic is [`proem_engine::ledger`]; here it is held to it in one transaction with
 //! every booking. What any store must keep is in
 //! `laws` (feature `laws`), as functions that tests call.
@@ -10,18 +10,23 @@
 //! actor; events are only added.
 
 pub mod body;
+mod clock;
 mod epoch;
 mod error;
 pub mod failpoint;
 mod file;
 #[cfg(feature = "laws")]
 pub mod laws;
+mod open;
+mod opening;
 pub mod query;
 pub mod record;
 mod sqlite;
 mod store;
+mod write;
 
 pub use error::{Error, Unusable};
-pub use store::{
-    Access, Booked, Clearing, ClearingWay, Correction, Opened, Opening, Origin, Pause, Purge, Purged, Store,
-};
+pub use open::Opened;
+pub use opening::{Access, Opening, Origin};
+pub use store::Store;
+pub use write::{Booked, Clearing, ClearingWay, Correction, Pause, Purge, Purged};

@@ -21,23 +21,38 @@ pub use self::runs::{Listed, RunRow, RunState, RunsWanted};
 pub use self::statistics::{Group, Statistics, StatisticsWanted, Summary};
 pub use self::status::{EventRow, StatusRow};
 
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
 use self::values::Fault;
 use crate::Store;
 use crate::error::{Error, Unusable};
+use crate::sqlite::{Site, apart, unusable};
 
 impl Store {
-    /// Whether the process of an epoch is alive, as far as that can be told without touching anything.
-    fn lives(&self, epoch: &str) -> bool {
-        self.sqlite.is_alive(epoch)
+    /// Reads on a connection of its own, as it was at one moment, and on a thread of its own: whoever waits for a
+    /// disk, or for another process, does not keep the caller's other work waiting.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection, &Site) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Error> {
+        let site = Arc::clone(&self.site);
+        let work = move || {
+            let tables = site.connect()?;
+            let reader = tables.connection();
+            let found = reader.unchecked_transaction().map_err(Fault::from).and_then(|_moment| read(reader, &site));
+            found.map_err(|fault| failed(&site, fault))
+        };
+        apart(&self.site.path, work).await
     }
+}
 
-    /// What a fault means to whoever asked.
-    fn failed(&self, fault: Fault) -> Error {
-        let path = self.sqlite.path().to_owned();
-        match fault {
-            Fault::Missing(what) => Error::NotFound(what),
-            Fault::Odd(why) => Unusable::Corrupt { path, why }.into(),
-            Fault::Sql(error) => self.sqlite.unusable(&error),
-        }
+/// What a fault means to whoever asked.
+fn failed(site: &Site, fault: Fault) -> Error {
+    match fault {
+        Fault::Missing(what) => Error::NotFound(what),
+        Fault::Odd(why) => Unusable::Corrupt { path: site.path.clone(), why }.into(),
+        Fault::Sql(error) => unusable(&site.path, &error),
     }
 }

@@ -52,7 +52,7 @@ async fn a_process_calls() {
 
 /// What holds after every crash, once the store was opened again.
 async fn check(sqlite: &Sqlite) {
-    assert_eq!(integrity(sqlite).await, "ok");
+    assert_eq!(integrity(sqlite), "ok");
     for none in [
         "SELECT count(*) FROM attempts WHERE state = 'open'",
         "SELECT count(*) FROM calls WHERE state = 'pending'",

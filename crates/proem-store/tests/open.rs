@@ -14,8 +14,7 @@ use proem_engine::run::Time;
 use proem_guard::Key;
 use proem_store::laws::{Backend as _, Given};
 use proem_store::{Access, Error, Origin, Purge, Store, Unusable};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::{Connection, OpenFlags};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
@@ -184,7 +183,7 @@ async fn a_damaged_log_keeps_what_was_committed_before() {
         assert_eq!(ended, expected, "damage {place}");
         Given.whole(&store, 3, Quality::High).await;
         store.close().await;
-        assert_eq!(integrity(&sqlite).await, "ok", "damage {place}");
+        assert_eq!(integrity(&sqlite), "ok", "damage {place}");
     }
 }
 
@@ -316,14 +315,13 @@ async fn a_purge_says_what_a_reader_keeps_it_from() {
         let text = format!("task of {run}");
         let in_files = || ["", "-wal"].iter().any(|end| holds(&beside(&sqlite.path, end), text.as_bytes()));
         assert!(in_files());
-        let mut reader = SqliteConnectOptions::new().filename(&sqlite.path).read_only(true).connect().await.unwrap();
+        let reader = Connection::open_with_flags(&sqlite.path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         if read {
-            sqlx::query("BEGIN").execute(&mut reader).await.unwrap();
-            sqlx::query("SELECT count(*) FROM runs").fetch_one(&mut reader).await.unwrap();
+            reader.execute_batch("BEGIN; SELECT count(*) FROM runs").unwrap();
         }
         let purged = store.purge(purge()).await.unwrap();
         assert_eq!((purged.held, in_files()), (read, read), "run {run}: {purged:?}");
-        reader.close().await.unwrap();
+        reader.close().unwrap();
     }
     store.close().await;
 }

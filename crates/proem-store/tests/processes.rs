@@ -111,7 +111,7 @@ async fn reach(sqlite: &Sqlite) -> bool {
 
 /// What holds when all are gone.
 async fn check(sqlite: &Sqlite) {
-    assert_eq!(integrity(sqlite).await, "ok");
+    assert_eq!(integrity(sqlite), "ok");
     let number = async |sql: &str| sqlite.number(sql).await;
     let spent = number("SELECT sum(tokens) FROM spend").await;
     assert!(spent > 0 && u64::try_from(spent).unwrap() <= MOST, "{spent} of {MOST}");

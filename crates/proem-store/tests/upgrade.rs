@@ -15,7 +15,6 @@ use proem_store::laws::{Backend as _, Given};
 use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
 use proem_store::record::Used;
 use proem_store::{Access, Error, Opening, Origin, Store, Unusable, failpoint};
-use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _};
 
 /// Every table that has the columns of form 1 in every form.
 const TABLES: [&str; 12] = [
@@ -47,15 +46,15 @@ const SPEND: &str = "SELECT project, day, model, agent, prompt, sum(attempts), s
                      sum(unpriced) FROM spend GROUP BY day, project, model, agent, prompt";
 
 /// The rows of a query, in words.
-async fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
-    let mut connection = sqlite.connection().await;
-    let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
-    let value = |row: &sqlx::sqlite::SqliteRow, column: usize| {
-        let text = row.try_get_unchecked::<Option<Vec<u8>>, _>(column).unwrap();
-        format!("{}={text:?}", row.column(column).name())
+fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
+    let connection = sqlite.connection();
+    let mut query = connection.prepare(sql).unwrap();
+    let names: Vec<String> = query.column_names().map(str::to_owned).collect();
+    let read = |row: &rusqlite::Row<'_>| {
+        let value = |(column, name)| Ok(format!("{name}={:?}", row.get_ref(column)?));
+        Ok(names.iter().enumerate().map(value).collect::<rusqlite::Result<Vec<String>>>()?.join(" "))
     };
-    rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect::<Vec<_>>().join(" ")).collect()
+    query.query_map([], read).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
 /// What reads a table with the columns of form 1 alone.
@@ -66,12 +65,12 @@ fn columns(table: &str) -> String {
 }
 
 /// Everything that form 1 keeps.
-async fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
+fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for table in ["calls", "spend", "outcomes", "failures"].into_iter().chain(TABLES) {
-        all.push((table.to_owned(), rows(sqlite, &columns(table)).await));
+        all.push((table.to_owned(), rows(sqlite, &columns(table))));
     }
-    all.push(("events".to_owned(), rows(sqlite, "SELECT * FROM events").await));
+    all.push(("events".to_owned(), rows(sqlite, "SELECT * FROM events")));
     all
 }
 
@@ -97,7 +96,7 @@ async fn filled(folder: &Path) -> Sqlite {
     store.approve(vec![Given.approval(2)]).await.unwrap();
     store.close().await;
     let sqlite = Sqlite::new(folder);
-    older(&sqlite, Some(&newest)).await;
+    older(&sqlite, Some(&newest));
     sqlite
 }
 
@@ -122,13 +121,13 @@ async fn read(store: &Store) -> String {
 async fn an_older_form_is_brought_to_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite).await;
+    let before = everything(&sqlite);
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
     let opened = sqlite.opened(Access::Write).await;
     assert_eq!(opened.notes, ["the records were brought from form 1 to form 4, which an older Proem refuses"]);
     assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (4, 4));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
-        assert_eq!(&rows(&sqlite, &columns(table)).await, before, "{table}");
+        assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
     }
     let other = "SELECT count(*) FROM calls JOIN runs ON runs.id = calls.run WHERE (calls.agent, calls.prompt, \
                  calls.version, calls.closure) IS NOT (runs.agent, runs.prompt, runs.version, runs.closure)";
@@ -150,7 +149,7 @@ async fn an_older_form_is_brought_to_the_newest() {
     opened.store.correct(correction).await.unwrap();
     assert_eq!(sqlite.number("SELECT sum(nanos) FROM spend").await, spent + 5);
     opened.store.close().await;
-    assert_eq!(integrity(&sqlite).await, "ok");
+    assert_eq!(integrity(&sqlite), "ok");
     assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new(), "it is done once");
 }
 
@@ -192,9 +191,9 @@ async fn what_was_spent_by_deleted_runs_stays_in_the_sums() {
     let sqlite = filled(folder.path()).await;
     sqlite.execute("UPDATE spend SET attempts = attempts + 2, nanos = nanos + 7, tokens = tokens + 5").await.unwrap();
     let sums = "SELECT sum(attempts), sum(nanos), sum(tokens), sum(unknown), sum(unpriced) FROM spend";
-    let before = rows(&sqlite, sums).await;
+    let before = rows(&sqlite, sums);
     sqlite.open().await.close().await;
-    assert_eq!(rows(&sqlite, sums).await, before);
+    assert_eq!(rows(&sqlite, sums), before);
     let deleted = "SELECT count(*) FROM spend WHERE endpoint = '' \
                    AND (attempts, nanos, tokens, unknown, unpriced) = (2, 7, 5, 0, 0)";
     assert_eq!(sqlite.number(deleted).await, 1);
@@ -207,19 +206,19 @@ async fn the_tables_are_those_of_a_fresh_store() {
     sqlite.open().await.close().await;
     fresh.open().await.close().await;
     let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
-    assert_eq!(rows(&sqlite, schema).await, rows(&fresh, schema).await);
+    assert_eq!(rows(&sqlite, schema), rows(&fresh, schema));
 }
 
 #[tokio::test]
 async fn an_older_form_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite).await;
+    let before = everything(&sqlite);
     let opened = sqlite.opened(Access::Read).await;
     assert_eq!(opened.origin, Origin::Own);
     let as_it_was = read(&opened.store).await;
     assert!(as_it_was.contains("assess/change@1.0.0"), "{as_it_was}");
-    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
+    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
     assert_eq!(form(&sqlite).await, 4);
@@ -236,16 +235,16 @@ fn foreign(sqlite: &Sqlite) -> Opening {
 async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_adopted() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite).await;
+    let before = everything(&sqlite);
     let opened = Store::open(foreign(&sqlite)).await.unwrap();
     assert_eq!((opened.origin, opened.notes), (Origin::Foreign, vec![]));
     let as_it_was = read(&opened.store).await;
-    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true), "it left no trace");
+    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true), "it left no trace");
     opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
     assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (4, true));
     Given.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
-    assert_eq!(integrity(&sqlite).await, "ok");
+    assert_eq!(integrity(&sqlite), "ok");
 }
 
 #[tokio::test]
@@ -258,7 +257,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         Given.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (4, "ok"));
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (4, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -275,14 +274,14 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     fs::create_dir_all(&locks).unwrap();
     let lock = File::create(locks.join("00000000000000ab")).unwrap();
     lock.lock().unwrap();
-    let before = everything(&sqlite).await;
+    let before = everything(&sqlite);
     let refused = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
     assert!(matches!(&refused, Error::Unusable(Unusable::Other { .. })), "{refused:?}");
     assert!(refused.to_string().ends_with("end it, or wait until it has ended, and try again"), "{refused}");
     let adopting = Store::open(foreign(&sqlite)).await.unwrap().store;
     let refused = adopting.adopt(Given.actor(), Time(1)).await;
     assert!(matches!(&refused, Err(Error::Unusable(Unusable::Other { .. }))), "{refused:?}");
-    assert_eq!((form(&sqlite).await, everything(&sqlite).await == before), (1, true));
+    assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
     assert_eq!(form(&sqlite).await, 4);
@@ -297,7 +296,7 @@ async fn a_process_upgrades() {
         Some(sqlite) => sqlite,
         None => {
             let sqlite = Sqlite::new(folder.path());
-            older(&sqlite, None).await;
+            older(&sqlite, None);
             sqlite
         }
     };
@@ -309,7 +308,7 @@ async fn a_process_upgrades() {
 async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let before = everything(&sqlite).await;
+    let before = everything(&sqlite);
     let status = again("a_process_upgrades", &sqlite)
         .env("PROEM_FAILPOINT", failpoint::UPGRADE)
         .stdout(Stdio::null())
@@ -317,11 +316,11 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
         .status()
         .unwrap();
     assert_eq!(status.code(), None, "it was stopped by a signal");
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).await.as_str()), (1, "ok"));
-    assert!(everything(&sqlite).await == before, "nothing is lost");
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
+    assert!(everything(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
     assert_eq!(form(&sqlite).await, 4);
     Given.whole(&store, 9, Quality::High).await;
     store.close().await;
-    assert_eq!(integrity(&sqlite).await, "ok");
+    assert_eq!(integrity(&sqlite), "ok");
 }

@@ -10,7 +10,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// Two folders and what holds them: `home` with all that is the user's, and `repo`.
@@ -224,27 +224,19 @@ impl Run {
 }
 
 /// The records, which somebody else writes into meanwhile.
-pub(crate) struct Locked {
-    runtime: tokio::runtime::Runtime,
-    other: sqlx::SqliteConnection,
-}
+pub(crate) struct Locked(Connection);
 
 impl Locked {
     /// Holds the records of a fixture.
     pub(crate) fn of(fixture: &Fixture) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let records = fixture.base.join("state/proem/records.db");
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records);
-        let mut other = runtime.block_on(options.connect()).unwrap();
-        runtime.block_on(other.execute("BEGIN IMMEDIATE")).unwrap();
-        Self { runtime, other }
+        let other = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        Self(other)
     }
 
     /// Lets them go, unchanged.
     pub(crate) fn let_go(self) {
-        let Self { runtime, mut other } = self;
-        runtime.block_on(other.execute("ROLLBACK")).unwrap();
-        runtime.block_on(other.close()).unwrap();
+        self.0.execute_batch("ROLLBACK").unwrap();
     }
 }
 

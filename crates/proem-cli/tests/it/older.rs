@@ -12,8 +12,8 @@ use std::process::Stdio;
 
 use proem_engine::versions::Versions;
 use proem_llm::scripted::{Ending, Reply, Server};
+use rusqlite::Connection;
 use serde_json::{Value as Json, json};
-use sqlx::{ConnectOptions as _, Executor as _};
 
 use crate::fixture::{Fixture, Run};
 use crate::records::sql;
@@ -88,14 +88,9 @@ fn runs(fixture: &Fixture) -> Vec<String> {
 
 /// Puts the records of a fixture into one file.
 fn keep(fixture: &Fixture, to: &Path) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
-        let mut connection = options.connect().await.unwrap();
-        _ = fs::remove_file(to);
-        let into = format!("VACUUM INTO '{}'", to.display());
-        connection.execute(sqlx::AssertSqlSafe(into)).await.unwrap();
-    });
+    _ = fs::remove_file(to);
+    let connection = Connection::open(records(fixture)).unwrap();
+    connection.execute("VACUUM INTO ?", [to.to_str().unwrap()]).unwrap();
 }
 
 #[test]

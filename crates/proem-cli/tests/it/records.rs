@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
+use rusqlite::Connection;
 use serde_json::{Value as Json, json};
-use sqlx::{ConnectOptions as _, Executor as _, Row as _};
 
 use crate::fixture::{Fixture, Run};
 use crate::run::{fixture, low, start};
@@ -42,13 +42,9 @@ fn records(fixture: &Fixture) -> PathBuf {
 
 /// Has SQLite do something to the records, and gives the first column of what it says.
 pub(crate) fn sql(fixture: &Fixture, statement: &str) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(records(fixture));
-        let mut connection = options.connect().await.unwrap();
-        let rows = connection.fetch_all(sqlx::AssertSqlSafe(statement.to_owned())).await.unwrap();
-        rows.iter().map(|row| row.get::<String, _>(0)).collect()
-    })
+    let connection = Connection::open(records(fixture)).unwrap();
+    let mut query = connection.prepare(statement).unwrap();
+    query.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
 /// How each run ended, the oldest first.

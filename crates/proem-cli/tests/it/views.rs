@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
+use rusqlite::Connection;
 use serde_json::{Value as Json, json};
-use sqlx::{ConnectOptions as _, Executor as _};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::fixture::{Fixture, Run};
@@ -51,12 +51,8 @@ fn configure_more(fixture: &Fixture, more: &str) {
 
 /// Has SQLite do something to the records.
 pub(crate) fn sql(fixture: &Fixture, statement: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let path = fixture.base.join("state/proem/records.db");
-        let mut connection = sqlx::sqlite::SqliteConnectOptions::new().filename(path).connect().await.unwrap();
-        connection.execute(sqlx::AssertSqlSafe(statement.to_owned())).await.unwrap();
-    });
+    let connection = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
+    connection.execute_batch(statement).unwrap();
 }
 
 /// Blanks what fits `pattern`, in which `#` is any digit.

@@ -152,7 +152,6 @@ impl<'k> Recording<'k> {
     /// A recording of a run; nothing is written yet.
     #[must_use]
     pub fn new(kept: &'k Kept<'k>, start: &Start<'_>) -> Self {
-        kept.store.soon();
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
         let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
         let begins = Some(Box::new(rows::run(kept, start, &cleaner)));
@@ -355,7 +354,6 @@ impl Journal for Recording<'_> {
         state: &dyn Fn() -> Result<Json, proem_engine::Error>,
         effects: &[(EffectId, Effect)],
     ) -> Result<(), proem_engine::Error> {
-        self.kept.store.soon();
         let step = self.held().next;
         self.held().alone = effects.len() == 1;
         if self.kept.keeping == Keeping::Content {

@@ -1,13 +1,13 @@
 //! What was spent, from the sums that are kept with every booking.
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit};
 use proem_engine::run::Time;
-use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::{Connection, Row};
 
-use super::values::{Fault, count, get};
+use super::values::{Fault, all, count, first, get};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -88,8 +88,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn costs(&self, wanted: &CostsWanted) -> Result<Costs, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        costs(&mut reader, wanted).await.map_err(|fault| self.failed(fault))
+        let wanted = wanted.clone();
+        self.read(move |reader, _site| costs(reader, &wanted)).await
     }
 
     /// What counts against caps at `now`, or at the last time that was seen if that is later; caps of
@@ -99,9 +99,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn caps(&self, project: &Project, caps: &[Cap], now: Time) -> Result<Vec<CapNow>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        let zone = self.sqlite.zone();
-        against(&mut reader, (project, caps), now, zone).await.map_err(|fault| self.failed(fault))
+        let (project, caps) = (project.clone(), caps.to_vec());
+        self.read(move |reader, site| against(reader, &project, &caps, &Clock { now, zone: &site.zone })).await
     }
 
     /// Counts beside reports, by model and counter, of first attempts that were answered.
@@ -110,38 +109,32 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn estimates(&self) -> Result<Vec<Estimate>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        estimates(&mut reader).await.map_err(|fault| self.failed(fault))
+        self.read(|reader, _site| estimates(reader)).await
     }
 }
 
-pub(crate) async fn costs(reader: &mut SqliteConnection, wanted: &CostsWanted) -> Result<Costs, Fault> {
-    sqlx::query("BEGIN").execute(&mut *reader).await?;
+pub(crate) fn costs(reader: &Connection, wanted: &CostsWanted) -> Result<Costs, Fault> {
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
-    let rows = sqlx::query(
+    let lines = all(
+        reader,
         "SELECT day, project, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced FROM spend \
          WHERE day >= ?1 AND (?2 IS NULL OR project = ?2) ORDER BY day, project, model, endpoint, agent, prompt",
-    )
-    .bind(wanted.since.as_deref().unwrap_or(""))
-    .bind(project)
-    .fetch_all(&mut *reader)
-    .await?;
-    let open = sqlx::query(
+        (wanted.since.as_deref().unwrap_or(""), project),
+        line,
+    )?;
+    let open = first(
+        reader,
         "SELECT count(*) AS open, COALESCE(sum(most_nanos), 0) AS reserved FROM attempts \
          WHERE state = 'open' AND (?1 IS NULL OR project = ?1)",
-    )
-    .bind(project)
-    .fetch_one(&mut *reader)
-    .await?;
-    Ok(Costs {
-        lines: rows.iter().map(line).collect::<Result<_, Fault>>()?,
-        open: count(&open, "open")?,
-        reserved: NanoDollars(count(&open, "reserved")?),
-    })
+        [project],
+        |row| Ok((count(row, "open")?, NanoDollars(count(row, "reserved")?))),
+    )?;
+    let (open, reserved) = open.ok_or_else(|| Fault::Odd("nothing is counted".to_owned()))?;
+    Ok(Costs { lines, open, reserved })
 }
 
-fn line(row: &SqliteRow) -> Result<SpendLine, Fault> {
-    let (agent, prompt): (&str, &str) = (get(row, "agent")?, get(row, "prompt")?);
+fn line(row: &Row<'_>) -> Result<SpendLine, Fault> {
+    let (agent, prompt): (String, String) = (get(row, "agent")?, get(row, "prompt")?);
     let endpoint: String = get(row, "endpoint")?;
     Ok(SpendLine {
         day: get(row, "day")?,
@@ -157,88 +150,93 @@ fn line(row: &SqliteRow) -> Result<SpendLine, Fault> {
     })
 }
 
-pub(crate) async fn against(
-    reader: &mut SqliteConnection,
-    (project, caps): (&Project, &[Cap]),
-    now: Time,
-    zone: &TimeZone,
-) -> Result<Vec<CapNow>, Fault> {
-    sqlx::query("BEGIN").execute(&mut *reader).await?;
-    let seen: Option<i64> = sqlx::query_scalar("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_seen'")
-        .fetch_optional(&mut *reader)
-        .await?;
-    let now = seen.map_or(now, |seen| now.max(Time(seen)));
-    let mut found = Vec::with_capacity(caps.len());
-    for cap in caps {
-        let spent = match days(cap.period, now, zone)? {
-            Some(days) => spent(reader, project, cap, &days).await?,
-            None => Spent::default(),
-        };
-        found.push(CapNow { cap: *cap, spent });
-    }
-    Ok(found)
+/// What it is by now, where days are told by a zone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock<'z> {
+    pub(crate) now: Time,
+    pub(crate) zone: &'z TimeZone,
 }
 
-/// The first and the last day that a period is made of; a run is no number of days.
-fn days(period: Period, now: Time, zone: &TimeZone) -> Result<Option<(String, String)>, Fault> {
+pub(crate) fn against(
+    reader: &Connection,
+    project: &Project,
+    caps: &[Cap],
+    clock: &Clock<'_>,
+) -> Result<Vec<CapNow>, Fault> {
+    let seen = "SELECT CAST(value AS INTEGER) AS seen FROM meta WHERE key = 'last_seen'";
+    let seen = first(reader, seen, [], |row| get(row, "seen"))?.map(Time);
+    let now = seen.map_or(clock.now, |seen| clock.now.max(seen));
+    let today = today(now, clock.zone)?;
+    let spent = |cap: &Cap| match days(cap.period, today) {
+        Some(days) => spent(reader, project, cap, &days),
+        None => Ok(Spent::default()),
+    };
+    caps.iter().map(|cap| Ok(CapNow { cap: *cap, spent: spent(cap)? })).collect()
+}
+
+fn today(now: Time, zone: &TimeZone) -> Result<Date, Fault> {
     let moment = jiff::Timestamp::from_millisecond(now.0)
         .map_err(|error| Fault::Odd(format!("the time {} can't be: {error}", now.0)))?;
-    let today = moment.to_zoned(zone.clone()).date();
-    Ok(match period {
-        Period::Run => None,
-        Period::Day => Some((today.to_string(), today.to_string())),
-        Period::Month => Some((today.first_of_month().to_string(), today.last_of_month().to_string())),
-    })
+    Ok(moment.to_zoned(zone.clone()).date())
 }
 
-async fn spent(
-    reader: &mut SqliteConnection,
-    project: &Project,
-    cap: &Cap,
-    (first, last): &(String, String),
-) -> Result<Spent, Fault> {
+/// Days from the first to the last.
+#[derive(Debug)]
+struct Days {
+    first: String,
+    last: String,
+}
+
+/// The days that a period is made of; a run is no number of days.
+fn days(period: Period, today: Date) -> Option<Days> {
+    let days = |first: Date, last: Date| Some(Days { first: first.to_string(), last: last.to_string() });
+    match period {
+        Period::Run => None,
+        Period::Day => days(today, today),
+        Period::Month => days(today.first_of_month(), today.last_of_month()),
+    }
+}
+
+fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Result<Spent, Fault> {
     let owner = match cap.scope {
         Scope::User => None,
         Scope::Project => Some(project.0.as_str()),
     };
-    let row = sqlx::query(
+    let (settled, open) = match cap.unit {
+        Unit::NanoDollars => ("nanos", "most_nanos"),
+        Unit::Tokens => ("tokens", "most_tokens"),
+    };
+    let spent = first(
+        reader,
         "SELECT s.nanos, s.tokens, a.most_nanos, a.most_tokens FROM \
          (SELECT COALESCE(sum(nanos), 0) AS nanos, COALESCE(sum(tokens), 0) AS tokens FROM spend \
           WHERE day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3)) s, \
          (SELECT COALESCE(sum(most_nanos), 0) AS most_nanos, COALESCE(sum(most_tokens), 0) AS most_tokens \
           FROM attempts WHERE state = 'open' AND day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3)) a",
-    )
-    .bind(first)
-    .bind(last)
-    .bind(owner)
-    .fetch_one(&mut *reader)
-    .await?;
-    let (settled, open) = match cap.unit {
-        Unit::NanoDollars => ("nanos", "most_nanos"),
-        Unit::Tokens => ("tokens", "most_tokens"),
-    };
-    Ok(Spent { settled: count(&row, settled)?, open: count(&row, open)? })
+        (&days.first, &days.last, owner),
+        |row| Ok(Spent { settled: count(row, settled)?, open: count(row, open)? }),
+    )?;
+    spent.ok_or_else(|| Fault::Odd("nothing adds up".to_owned()))
 }
 
-pub(crate) async fn estimates(reader: &mut SqliteConnection) -> Result<Vec<Estimate>, Fault> {
-    let rows = sqlx::query(
+pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, Fault> {
+    all(
+        reader,
         "SELECT c.model, s.counter, count(*) AS calls, sum(s.tokens) AS counted, sum(u.input_tokens) AS reported \
          FROM calls c JOIN assemblies s ON s.run = c.run AND s.effect = c.effect \
          JOIN attempts a ON a.run = c.run AND a.effect = c.effect AND a.attempt = 0 \
          JOIN usage u ON u.attempt = a.id \
          WHERE a.state = 'reported' AND u.failed IS NULL AND u.input_tokens IS NOT NULL AND s.tokens > 0 \
          GROUP BY c.model, s.counter ORDER BY c.model, s.counter",
+        [],
+        |row| {
+            Ok(Estimate {
+                model: get(row, "model")?,
+                counter: get(row, "counter")?,
+                calls: count(row, "calls")?,
+                counted: count(row, "counted")?,
+                reported: count(row, "reported")?,
+            })
+        },
     )
-    .fetch_all(reader)
-    .await?;
-    let read = |row: &SqliteRow| {
-        Ok(Estimate {
-            model: get(row, "model")?,
-            counter: get(row, "counter")?,
-            calls: count(row, "calls")?,
-            counted: count(row, "counted")?,
-            reported: count(row, "reported")?,
-        })
-    };
-    rows.iter().map(read).collect()
 }

@@ -6,13 +6,13 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::profile::Profiles;
 use proem_engine::run::{EffectId, Time};
+use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::runs::{self, Alive, RunRow, RunState};
-use super::values::{Fault, count, count_or_null, get, json, json_or_null, word};
+use super::values::{Fault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
 use crate::Store;
+use crate::epoch;
 use crate::error::Error;
 use crate::record::{AttemptId, CallState, Replayable, RunId, SectionRow};
 
@@ -162,8 +162,8 @@ impl Store {
     ///
     /// [`Error::NotFound`].
     pub async fn run(&self, id: &RunId) -> Result<RunDetail, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        detail(&mut reader, id, &|epoch| self.lives(epoch)).await.map_err(|fault| self.failed(fault))
+        let id = id.clone();
+        self.read(move |reader, site| detail(reader, &id, &|epoch| epoch::is_alive(&site.path, epoch))).await
     }
 
     /// The run that an attempt was made for.
@@ -172,8 +172,7 @@ impl Store {
     ///
     /// [`Error::NotFound`].
     pub async fn run_of(&self, attempt: AttemptId) -> Result<RunId, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        run_of(&mut reader, attempt).await.map_err(|fault| self.failed(fault))
+        self.read(move |reader, _site| run_of(reader, attempt)).await
     }
 
     /// Contents by their hashes; those that aren't kept are missing.
@@ -182,79 +181,75 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn contents(&self, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        contents(&mut reader, hashes).await.map_err(|fault| self.failed(fault))
+        let hashes = hashes.to_vec();
+        self.read(move |reader, _site| contents(reader, &hashes)).await
     }
 }
 
-pub(crate) async fn detail(reader: &mut SqliteConnection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, Fault> {
-    // What belongs together is read as it was at one moment; the transaction ends with its connection.
-    sqlx::query("BEGIN").execute(&mut *reader).await?;
+pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, Fault> {
     let sql = format!(
         "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
          EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
          FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.id = ?",
         runs::COLUMNS
     );
-    let line = sqlx::query(AssertSqlSafe(sql)).bind(&id.0).fetch_optional(&mut *reader).await?;
-    let line = line.ok_or_else(|| Fault::Missing(format!("no run `{id}`; `proem runs list` names them")))?;
-    let row = runs::row(&line, alive)?;
-    Ok(RunDetail {
-        because: json_or_null(&line, "because")?,
-        value: get(&line, "value")?,
-        files: json(&line, "files")?,
-        inputs: get(&line, "inputs")?,
-        settings: json(&line, "settings")?,
-        profiles: json(&line, "profile")?,
-        replayable: match get::<String>(&line, "replayable")? {
-            yes if yes == "yes" => Replayable::Yes,
-            why => Replayable::No(why),
-        },
-        calls: calls(reader, &row).await?,
-        steps: steps(reader, id).await?,
-        resumable: get(&line, "resumable")?,
-        feedback: feedback(reader, id).await?,
-        approvals: approvals(reader, id).await?,
-        row,
-    })
+    let found = first(reader, &sql, [&id.0], |line| {
+        let row = runs::row(line, alive)?;
+        Ok(RunDetail {
+            because: json_or_null(line, "because")?,
+            value: get(line, "value")?,
+            files: json(line, "files")?,
+            inputs: get(line, "inputs")?,
+            settings: json(line, "settings")?,
+            profiles: json(line, "profile")?,
+            replayable: match get::<String>(line, "replayable")? {
+                yes if yes == "yes" => Replayable::Yes,
+                why => Replayable::No(why),
+            },
+            calls: calls(reader, &row)?,
+            steps: steps(reader, id)?,
+            resumable: get(line, "resumable")?,
+            feedback: feedback(reader, id)?,
+            approvals: approvals(reader, id)?,
+            row,
+        })
+    })?;
+    found.ok_or_else(|| Fault::Missing(format!("no run `{id}`; `proem runs list` names them")))
 }
 
-async fn calls(reader: &mut SqliteConnection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
+fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
     let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
-    let rows = sqlx::query(
+    let made = all(
+        reader,
         "SELECT a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
          u.waited_ms, u.reported, COALESCE((SELECT c.nanos FROM corrections c WHERE c.attempt = a.id \
          ORDER BY c.seq DESC LIMIT 1), u.nanos) AS booked, \
          (SELECT c.why FROM corrections c WHERE c.attempt = a.id ORDER BY c.seq DESC LIMIT 1) AS corrected \
          FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run = ? ORDER BY a.effect, a.attempt",
-    )
-    .bind(&run.id.0)
-    .fetch_all(&mut *reader)
-    .await?;
-    for row in &rows {
-        attempts.entry(EffectId(count(row, "effect")?)).or_default().push(attempt(row)?);
+        [&run.id.0],
+        |row| Ok((EffectId(count(row, "effect")?), attempt(row)?)),
+    )?;
+    for (effect, attempt) in made {
+        attempts.entry(effect).or_default().push(attempt);
     }
-    let rows = sqlx::query(
+    all(
+        reader,
         "SELECT a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
          a.plan, a.report, c.at AS intended, c.agent, c.prompt, c.version, c.closure, c.model, c.endpoint, c.tool, c.body, \
          c.pieces, c.state, c.result, c.finish, c.repairs, c.problems, c.dropped FROM assemblies a \
          LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run = ? ORDER BY a.effect",
-    )
-    .bind(&run.id.0)
-    .fetch_all(&mut *reader)
-    .await?;
-    rows.iter()
-        .map(|row| {
+        [&run.id.0],
+        |row| {
             let effect = EffectId(count(row, "effect")?);
             call(row, run, effect, attempts.remove(&effect).unwrap_or_default())
-        })
-        .collect()
+        },
+    )
 }
 
-fn call(row: &SqliteRow, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, Fault> {
+fn call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, Fault> {
     let text = |column| Ok::<_, Fault>(get::<Option<String>>(row, column)?.unwrap_or_default());
     let list = |column| Ok::<_, Fault>(json_or_null(row, column)?.unwrap_or_else(|| Json::Array(Vec::new())));
-    let state = get::<Option<&str>>(row, "state")?.map(|state| word("state", state)).transpose()?;
+    let state = word_or_null(row, "state")?;
     Ok(CallRow {
         effect,
         at: Time(get::<Option<i64>>(row, "intended")?.map_or_else(|| get(row, "assembled"), Ok)?),
@@ -282,7 +277,7 @@ fn call(row: &SqliteRow, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRo
 }
 
 /// The prompt of a call; `None` where there is no call.
-fn prompt(row: &SqliteRow) -> Result<Option<PromptId>, Fault> {
+fn prompt(row: &Row<'_>) -> Result<Option<PromptId>, Fault> {
     let Some(agent) = get(row, "agent")? else { return Ok(None) };
     Ok(Some(PromptId {
         agent,
@@ -303,7 +298,7 @@ const fn how_far(stored: Option<CallState>, run: RunState, sent: bool) -> CallSt
     }
 }
 
-fn attempt(row: &SqliteRow) -> Result<AttemptRow, Fault> {
+fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
     Ok(AttemptRow {
         id: AttemptId(get(row, "id")?),
         attempt: count(row, "attempt")?,
@@ -321,36 +316,29 @@ fn attempt(row: &SqliteRow) -> Result<AttemptRow, Fault> {
     })
 }
 
-async fn steps(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<(u32, Time, String)>, Fault> {
-    let rows = sqlx::query("SELECT step, at, event FROM steps WHERE run = ? ORDER BY step")
-        .bind(&id.0)
-        .fetch_all(reader)
-        .await?;
-    rows.iter().map(|row| Ok((count(row, "step")?, Time(get(row, "at")?), get(row, "event")?))).collect()
+fn steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, Fault> {
+    let steps = "SELECT step, at, event FROM steps WHERE run = ? ORDER BY step";
+    all(reader, steps, [&id.0], |row| Ok((count(row, "step")?, Time(get(row, "at")?), get(row, "event")?)))
 }
 
-async fn feedback(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<FeedbackRow>, Fault> {
-    let rows = sqlx::query("SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq")
-        .bind(&id.0)
-        .fetch_all(reader)
-        .await?;
-    let read = |row: &SqliteRow| {
-        Ok(FeedbackRow {
-            at: Time(get(row, "at")?),
-            actor: get(row, "actor")?,
-            verdict: get(row, "verdict")?,
-            note: get(row, "note")?,
-        })
-    };
-    rows.iter().map(read).collect()
+fn feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, Fault> {
+    let said = "SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq";
+    all(reader, said, [&id.0], feedback_row)
 }
 
-async fn approvals(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault> {
-    let rows = sqlx::query("SELECT at, actor, question, options, answer FROM approvals WHERE run = ? ORDER BY seq")
-        .bind(&id.0)
-        .fetch_all(reader)
-        .await?;
-    let read = |row: &SqliteRow| {
+/// What a row says that a person thinks.
+pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, Fault> {
+    Ok(FeedbackRow {
+        at: Time(get(row, "at")?),
+        actor: get(row, "actor")?,
+        verdict: get(row, "verdict")?,
+        note: get(row, "note")?,
+    })
+}
+
+fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault> {
+    let asked = "SELECT at, actor, question, options, answer FROM approvals WHERE run = ? ORDER BY seq";
+    all(reader, asked, [&id.0], |row| {
         Ok(ApprovalRow {
             at: Time(get(row, "at")?),
             actor: get(row, "actor")?,
@@ -358,25 +346,18 @@ async fn approvals(reader: &mut SqliteConnection, id: &RunId) -> Result<Vec<Appr
             options: json(row, "options")?,
             answer: count_or_null(row, "answer")?,
         })
-    };
-    rows.iter().map(read).collect()
+    })
 }
 
-async fn run_of(reader: &mut SqliteConnection, attempt: AttemptId) -> Result<RunId, Fault> {
-    let found: Option<String> =
-        sqlx::query_scalar("SELECT run FROM attempts WHERE id = ?").bind(attempt.0).fetch_optional(reader).await?;
+fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, Fault> {
+    let found = first(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| get(row, "run"))?;
     let problem = || format!("no attempt {}; `proem runs show` names those of a run", attempt.0);
     found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
 }
 
-pub(crate) async fn contents(
-    reader: &mut SqliteConnection,
-    hashes: &[String],
-) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
+fn contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
     let wanted = serde_json::to_string(hashes).map_err(|error| Fault::Odd(error.to_string()))?;
-    let rows = sqlx::query("SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value")
-        .bind(wanted)
-        .fetch_all(reader)
-        .await?;
-    rows.iter().map(|row| Ok((get(row, "hash")?, get(row, "bytes")?))).collect()
+    let kept = "SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value";
+    let found = all(reader, kept, [wanted], |row| Ok((get(row, "hash")?, get(row, "bytes")?)))?;
+    Ok(found.into_iter().collect())
 }

@@ -1,12 +1,11 @@
 //! What persons said of runs of one kind, with what the runs were started with.
 
 use proem_engine::run::Time;
+use rusqlite::Connection;
 use serde_json::Value as Json;
-use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteRow;
 
-use super::detail::FeedbackRow;
-use super::values::{Fault, get, json};
+use super::detail::{FeedbackRow, feedback_row};
+use super::values::{Fault, all, get, json};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -29,34 +28,20 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn judged(&self, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        judged(&mut reader, project, kind, since).await.map_err(|fault| self.failed(fault))
+        let (project, kind) = (project.clone(), kind.to_owned());
+        self.read(move |reader, _site| judged(reader, &project, &kind, since)).await
     }
 }
 
-pub(crate) async fn judged(
-    reader: &mut SqliteConnection,
-    project: &Project,
-    kind: &str,
-    since: Time,
-) -> Result<Vec<JudgedRow>, Fault> {
-    let rows = sqlx::query(
+fn judged(reader: &Connection, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, Fault> {
+    all(
+        reader,
         "SELECT f.run, r.settings, f.at, f.actor, f.verdict, f.note FROM feedback f JOIN runs r ON r.id = f.run \
          WHERE f.project = ? AND r.kind = ? AND f.at >= ? ORDER BY f.at, f.seq",
+        (&project.0, kind, since.0),
+        |row| {
+            let feedback = feedback_row(row)?;
+            Ok(JudgedRow { run: RunId(get(row, "run")?), settings: json(row, "settings")?, feedback })
+        },
     )
-    .bind(&project.0)
-    .bind(kind)
-    .bind(since.0)
-    .fetch_all(reader)
-    .await?;
-    let read = |row: &SqliteRow| {
-        let feedback = FeedbackRow {
-            at: Time(get(row, "at")?),
-            actor: get(row, "actor")?,
-            verdict: get(row, "verdict")?,
-            note: get(row, "note")?,
-        };
-        Ok(JudgedRow { run: RunId(get(row, "run")?), settings: json(row, "settings")?, feedback })
-    };
-    rows.iter().map(read).collect()
 }

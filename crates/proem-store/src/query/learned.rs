@@ -2,11 +2,10 @@
 
 use proem_engine::profile::{Issue, Recorded};
 use proem_engine::run::Time;
+use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
-use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteRow;
 
-use super::values::{Fault, get, json, word};
+use super::values::{Fault, all, get, json, word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -41,8 +40,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn failures(&self, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        failures(&mut reader, project, agent).await.map_err(|fault| self.failed(fault))
+        let (project, agent) = (project.clone(), agent.map(str::to_owned));
+        self.read(move |reader, _site| failures(reader, &project, agent.as_deref())).await
     }
 
     /// Results of an agent in a project that are not older than `since`, oldest first, without
@@ -52,66 +51,55 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn history(&self, project: &Project, agent: &str, since: Time) -> Result<Vec<Recorded>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        history(&mut reader, project, agent, since).await.map_err(|fault| self.failed(fault))
+        let (project, agent) = (project.clone(), agent.to_owned());
+        self.read(move |reader, _site| history(reader, &project, &agent, since)).await
     }
 }
 
-pub(crate) async fn failures(
-    reader: &mut SqliteConnection,
-    project: &Project,
-    agent: Option<&str>,
-) -> Result<Vec<FailureRow>, Fault> {
-    let rows = sqlx::query(
+pub(crate) fn failures(reader: &Connection, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Fault> {
+    all(
+        reader,
         "SELECT run, at, agent, kind, issue, source, cleared FROM failures \
          WHERE project = ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY at DESC, seq DESC",
+        (&project.0, agent),
+        |row| {
+            let issue = json::<Issue>(row, "issue")?;
+            Ok(FailureRow {
+                run: RunId(get(row, "run")?),
+                recorded: recorded(row, issue)?,
+                found: word(row, "source")?,
+                cleared: get::<Option<i64>>(row, "cleared")?.map(Time),
+            })
+        },
     )
-    .bind(&project.0)
-    .bind(agent)
-    .fetch_all(reader)
-    .await?;
-    let read = |row: &SqliteRow| {
-        let issue = json::<Issue>(row, "issue")?;
-        Ok(FailureRow {
-            run: RunId(get(row, "run")?),
-            recorded: recorded(row, issue)?,
-            found: word("source", get(row, "source")?)?,
-            cleared: get::<Option<i64>>(row, "cleared")?.map(Time),
-        })
-    };
-    rows.iter().map(read).collect()
 }
 
-pub(crate) async fn history(
-    reader: &mut SqliteConnection,
+pub(crate) fn history(
+    reader: &Connection,
     project: &Project,
     agent: &str,
     since: Time,
 ) -> Result<Vec<Recorded>, Fault> {
-    let rows = sqlx::query(
+    all(
+        reader,
         "SELECT o.run, o.at, o.agent, o.kind, o.quality, o.completeness, o.risks FROM outcomes o \
          WHERE o.project = ? AND o.agent = ? AND o.at >= ? \
          AND NOT EXISTS (SELECT 1 FROM failures f \
          WHERE (f.run, f.agent, f.source) = (o.run, o.agent, o.source) AND f.cleared IS NOT NULL) \
          ORDER BY o.at, o.run",
+        (&project.0, agent, since.0),
+        |row| {
+            let issue = Issue {
+                quality: word(row, "quality")?,
+                completeness: word(row, "completeness")?,
+                risks: json(row, "risks")?,
+            };
+            recorded(row, issue)
+        },
     )
-    .bind(&project.0)
-    .bind(agent)
-    .bind(since.0)
-    .fetch_all(reader)
-    .await?;
-    let read = |row: &SqliteRow| {
-        let issue = Issue {
-            quality: word("quality", get(row, "quality")?)?,
-            completeness: word("completeness", get(row, "completeness")?)?,
-            risks: json(row, "risks")?,
-        };
-        recorded(row, issue)
-    };
-    rows.iter().map(read).collect()
 }
 
-fn recorded(row: &SqliteRow, issue: Issue) -> Result<Recorded, Fault> {
+fn recorded(row: &Row<'_>, issue: Issue) -> Result<Recorded, Fault> {
     Ok(Recorded {
         run: get(row, "run")?,
         at: Time(get(row, "at")?),

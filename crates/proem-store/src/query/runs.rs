@@ -3,11 +3,12 @@
 use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Time;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
 
-use super::values::{Fault, count_or_null, get, json, word};
+use super::values::{Fault, all, count_or_null, first, get, json, word_or_null};
 use crate::Store;
+use crate::epoch;
 use crate::error::Error;
 use crate::record::{Numbers, Project, RunId, RunOutcome};
 
@@ -21,7 +22,7 @@ pub(super) const COLUMNS: &str = "r.id, r.project, r.actor, r.kind, r.parent, r.
      EXISTS (SELECT 1 FROM attempts o WHERE o.run = r.id AND o.state = 'open') AS open";
 
 /// Whether somebody lives in an epoch that has not ended.
-pub(crate) type Alive<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
+pub(crate) type Alive<'a> = &'a dyn Fn(&str) -> bool;
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,8 +122,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn runs(&self, wanted: &RunsWanted) -> Result<Vec<RunRow>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        list(&mut reader, wanted, &|epoch| self.lives(epoch)).await.map_err(|fault| self.failed(fault))
+        let wanted = wanted.clone();
+        self.read(move |reader, site| list(reader, &wanted, &|epoch| epoch::is_alive(&site.path, epoch))).await
     }
 
     /// The run whose id begins like that; `last` is the newest of `project` (of all projects with `None`) among
@@ -132,8 +133,8 @@ impl Store {
     ///
     /// [`Error::NotFound`] if none or several do; it names those.
     pub async fn find(&self, project: Option<&Project>, listed: Listed, id: &str) -> Result<RunId, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        find(&mut reader, (project, listed), id).await.map_err(|fault| self.failed(fault))
+        let (project, id) = (project.cloned(), id.to_owned());
+        self.read(move |reader, _site| find(reader, project.as_ref(), listed, &id)).await
     }
 
     /// The run before `id` with the same prompt and project that called a model, if there is one.
@@ -142,55 +143,77 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn before(&self, id: &RunId) -> Result<Option<RunId>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        before(&mut reader, id).await.map_err(|fault| self.failed(fault))
+        let id = id.clone();
+        self.read(move |reader, _site| before(reader, &id)).await
     }
 }
 
-pub(crate) async fn list(
-    reader: &mut SqliteConnection,
-    wanted: &RunsWanted,
-    alive: Alive<'_>,
-) -> Result<Vec<RunRow>, Fault> {
-    let rows = listing(wanted).build().fetch_all(reader).await?;
-    rows.iter().map(|line| row(line, alive)).collect()
+pub(crate) fn list(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, Fault> {
+    let Listing { sql, values } = listing(wanted);
+    all(reader, &sql, params_from_iter(values), |line| row(line, alive))
+}
+
+/// A query of runs, while it is put together.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) sql: String,
+    pub(crate) values: Vec<Value>,
+}
+
+impl Listing {
+    fn push(&mut self, sql: &str) {
+        self.sql.push_str(sql);
+    }
+
+    /// Adds SQL with the value of a place behind it.
+    fn push_with(&mut self, sql: &str, value: impl Into<Value>) {
+        self.push(sql);
+        self.push("?");
+        self.values.push(value.into());
+    }
+
+    /// Adds whose runs they are, by the index that answers a list's conditions.
+    fn push_project(&mut self, project: &Project) {
+        self.push_with(" INDEXED BY runs_by_project WHERE project = ", project.0.clone());
+    }
 }
 
 /// The query of a list: which runs are wanted is decided in an index, and only their rows are read.
-pub(crate) fn listing(wanted: &RunsWanted) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new("SELECT ");
+pub(crate) fn listing(wanted: &RunsWanted) -> Listing {
+    let mut query = Listing::default();
+    query.push("SELECT ");
     query.push(COLUMNS);
     query.push(" FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.seq IN (SELECT seq FROM runs");
     // Most runs count as listed: the newest rows are found soonest in the table's own order.
     let narrow = wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some();
     match &wanted.project {
-        Some(project) => query.push(" INDEXED BY runs_by_project WHERE project = ").push_bind(project.0.clone()),
+        Some(project) => query.push_project(project),
         None if narrow => query.push(" INDEXED BY runs_by_project WHERE 1"),
         None => query.push(" WHERE 1"),
-    };
+    }
     if let Some(since) = wanted.since {
-        query.push(" AND started >= ").push_bind(since.0);
+        query.push_with(" AND started >= ", since.0);
     }
     if let Some(prompt) = &wanted.prompt {
         let (agent, name) = prompt.split_once('/').map_or((prompt.as_str(), None), |(agent, name)| (agent, Some(name)));
-        query.push(" AND agent = ").push_bind(agent.to_owned());
+        query.push_with(" AND agent = ", agent.to_owned());
         if let Some(name) = name {
-            query.push(" AND prompt = ").push_bind(name.to_owned());
+            query.push_with(" AND prompt = ", name.to_owned());
         }
     }
     if let Some(outcome) = wanted.outcome {
-        query.push(" AND outcome = ").push_bind(outcome.as_str());
+        query.push_with(" AND outcome = ", outcome.as_str().to_owned());
     }
     query.push(wanted.listed.condition());
     query.push(" ORDER BY seq DESC");
     if let Some(limit) = wanted.limit {
-        query.push(" LIMIT ").push_bind(i64::from(limit));
+        query.push_with(" LIMIT ", i64::from(limit));
     }
     query.push(") ORDER BY r.seq DESC");
     query
 }
 
-pub(super) fn row(row: &SqliteRow, alive: Alive<'_>) -> Result<RunRow, Fault> {
+pub(super) fn row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, Fault> {
     // What an open attempt uses is not in the sums yet, and nobody knows it.
     let open: bool = get(row, "open")?;
     let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
@@ -221,24 +244,27 @@ pub(super) fn row(row: &SqliteRow, alive: Alive<'_>) -> Result<RunRow, Fault> {
     })
 }
 
-fn state(row: &SqliteRow, alive: Alive<'_>) -> Result<RunState, Fault> {
-    match (get::<&str>(row, "state")?, get::<Option<&str>>(row, "outcome")?) {
-        ("ended", Some(outcome)) => Ok(RunState::Ended(word("outcome", outcome)?)),
+fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, Fault> {
+    match (get::<String>(row, "state")?.as_str(), word_or_null::<RunOutcome>(row, "outcome")?) {
+        ("ended", Some(outcome)) => Ok(RunState::Ended(outcome)),
         ("asking", None) => Ok(RunState::Asking),
-        ("running", None) if get::<Option<&str>>(row, "epoch")?.is_some_and(alive) => Ok(RunState::Running),
+        ("running", None) if get::<Option<String>>(row, "epoch")?.is_some_and(|epoch| alive(&epoch)) => {
+            Ok(RunState::Running)
+        }
         ("running", None) => Ok(RunState::Interrupted),
-        (state, outcome) => Err(Fault::Odd(format!("a run is `{state}` with outcome `{}`", outcome.unwrap_or("none")))),
+        (state, outcome) => {
+            let outcome = outcome.map_or("none", RunOutcome::as_str);
+            Err(Fault::Odd(format!("a run is `{state}` with outcome `{outcome}`")))
+        }
     }
 }
 
-pub(crate) async fn find(
-    reader: &mut SqliteConnection,
-    (project, listed): (Option<&Project>, Listed),
-    id: &str,
-) -> Result<RunId, Fault> {
+pub(crate) fn find(reader: &Connection, project: Option<&Project>, listed: Listed, id: &str) -> Result<RunId, Fault> {
     if let Some(back) = last(id) {
-        let wanted = RunsWanted { project: project.cloned(), listed, ..RunsWanted::default() };
-        return newest(reader, &wanted, (id, back)).await;
+        return match newest(reader, project, listed, back)? {
+            Some(found) => Ok(found),
+            None => Err(Fault::Missing(none(project, listed, id, back))),
+        };
     }
     let shown = || proem_guard::show::terminal_str(id).into_string();
     let beginning = id.to_ascii_lowercase();
@@ -248,12 +274,8 @@ pub(crate) async fn find(
     }
     // `g` follows the last hexadecimal digit.
     let most = i64::try_from(NAMED).unwrap_or(i64::MAX).saturating_add(1);
-    let found: Vec<String> =
-        sqlx::query_scalar("SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2")
-            .bind(&beginning)
-            .bind(most)
-            .fetch_all(reader)
-            .await?;
+    let begins = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
+    let found: Vec<String> = all(reader, begins, (beginning, most), |row| get(row, "id"))?;
     match found.as_slice() {
         [] => Err(Fault::Missing(format!("no run begins with `{}`; `proem runs list` names them", shown()))),
         [one] => Ok(RunId(one.clone())),
@@ -275,36 +297,39 @@ fn last(id: &str) -> Option<u32> {
     }
 }
 
-async fn newest(reader: &mut SqliteConnection, wanted: &RunsWanted, (id, back): (&str, u32)) -> Result<RunId, Fault> {
-    let mut query = QueryBuilder::new("SELECT id FROM runs");
-    match &wanted.project {
-        Some(project) => query.push(" INDEXED BY runs_by_project WHERE project = ").push_bind(project.0.clone()),
+/// The run that is so many places behind the newest.
+fn newest(reader: &Connection, project: Option<&Project>, listed: Listed, back: u32) -> Result<Option<RunId>, Fault> {
+    let mut query = Listing::default();
+    query.push("SELECT id FROM runs");
+    match project {
+        Some(project) => query.push_project(project),
         None => query.push(" WHERE 1"),
-    };
-    query.push(wanted.listed.condition());
-    query.push(" ORDER BY seq DESC LIMIT 1 OFFSET ").push_bind(i64::from(back));
-    let found: Option<String> = query.build_query_scalar().fetch_optional(&mut *reader).await?;
-    if let Some(id) = found {
-        return Ok(RunId(id));
     }
-    let whose = if wanted.project.is_some() { " of this project" } else { "" };
-    Err(Fault::Missing(match (back, wanted.listed) {
+    query.push(listed.condition());
+    query.push_with(" ORDER BY seq DESC LIMIT 1 OFFSET ", i64::from(back));
+    Ok(first(reader, &query.sql, params_from_iter(query.values), |row| get(row, "id"))?.map(RunId))
+}
+
+/// That there is no run so many places back.
+fn none(project: Option<&Project>, listed: Listed, id: &str, back: u32) -> String {
+    let whose = if project.is_some() { " of this project" } else { "" };
+    match (back, listed) {
         (0, Listed::Any) => format!("no run{whose} is recorded"),
         (0, Listed::Acted) => {
             format!("no run{whose} asked a model; `proem runs list --any` lists what else is recorded")
         }
         _ => format!("there is no `{id}`: fewer runs{whose} are listed; `proem runs list` lists them"),
-    }))
+    }
 }
 
-pub(crate) async fn before(reader: &mut SqliteConnection, id: &RunId) -> Result<Option<RunId>, Fault> {
-    let found: Option<String> = sqlx::query_scalar(
+pub(crate) fn before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, Fault> {
+    let found = first(
+        reader,
         "SELECT r.id FROM runs l CROSS JOIN runs r INDEXED BY runs_by_project \
          ON r.project = l.project AND r.seq < l.seq AND r.agent = l.agent AND r.prompt = l.prompt \
          WHERE l.id = ? AND EXISTS (SELECT 1 FROM calls c WHERE c.run = r.id) ORDER BY r.seq DESC LIMIT 1",
-    )
-    .bind(&id.0)
-    .fetch_optional(reader)
-    .await?;
+        [&id.0],
+        |row| get(row, "id"),
+    )?;
     Ok(found.map(RunId))
 }

@@ -10,12 +10,11 @@ mod tally;
 use std::collections::BTreeMap;
 
 use proem_engine::run::Time;
+use rusqlite::{Connection, Row};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use self::tally::{Called, Ran, Sent, Sum, Tally};
-use super::values::{Fault, count, get, json};
+use super::values::{Fault, all, count, get, json};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -110,8 +109,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn statistics(&self, wanted: &StatisticsWanted) -> Result<Statistics, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        statistics(&mut reader, wanted).await.map_err(|fault| self.failed(fault))
+        let wanted = wanted.clone();
+        self.read(move |reader, _site| statistics(reader, &wanted)).await
     }
 }
 
@@ -126,8 +125,8 @@ struct Gathered {
 
 impl Gathered {
     /// Adds to all groups that a row belongs to, by its prompt, its role and its tool.
-    fn each(&mut self, row: &SqliteRow, mut add: impl FnMut(&mut Tally)) -> Result<(), Fault> {
-        let (agent, prompt, version): (&str, &str, &str) =
+    fn each(&mut self, row: &Row<'_>, mut add: impl FnMut(&mut Tally)) -> Result<(), Fault> {
+        let (agent, prompt, version): (String, String, String) =
             (get(row, "agent")?, get(row, "prompt")?, get(row, "version")?);
         add(&mut self.all);
         add(self.prompts.entry(format!("{agent}/{prompt}@{version}")).or_default());
@@ -139,14 +138,13 @@ impl Gathered {
     }
 }
 
-pub(crate) async fn statistics(reader: &mut SqliteConnection, wanted: &StatisticsWanted) -> Result<Statistics, Fault> {
-    sqlx::query("BEGIN").execute(&mut *reader).await?;
+pub(crate) fn statistics(reader: &Connection, wanted: &StatisticsWanted) -> Result<Statistics, Fault> {
     let mut gathered = Gathered::default();
-    runs(reader, wanted, &mut gathered).await?;
-    calls(reader, wanted, &mut gathered).await?;
-    attempts(reader, wanted, &mut gathered).await?;
-    feedback(reader, wanted, &mut gathered).await?;
-    let days = days(reader, wanted).await?;
+    runs(reader, wanted, &mut gathered)?;
+    calls(reader, wanted, &mut gathered)?;
+    attempts(reader, wanted, &mut gathered)?;
+    feedback(reader, wanted, &mut gathered)?;
+    let days = days(reader, wanted)?;
     let calls = gathered.all.calls();
     let finish = |tallies: BTreeMap<String, Tally>| {
         tallies.into_iter().map(|(name, tally)| tally.finish(name, calls)).collect::<Vec<_>>()
@@ -160,21 +158,36 @@ pub(crate) async fn statistics(reader: &mut SqliteConnection, wanted: &Statistic
     })
 }
 
-/// The groups of a query whose runs are `r`: `columns` of each group of `by`, from `tables`.
-async fn grouped(
-    reader: &mut SqliteConnection,
-    wanted: &StatisticsWanted,
-    (by, columns, tables): (&[&str], &str, &str),
-) -> Result<Vec<SqliteRow>, Fault> {
-    let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
-    let by = by.join(", ");
-    let sql = format!(
-        "SELECT {by}, {columns} FROM {tables} WHERE (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 GROUP BY {groups}"
-    );
-    let query = sqlx::query(AssertSqlSafe(sql))
-        .bind(wanted.project.as_ref().map(|project| project.0.as_str()))
-        .bind(wanted.since.map_or(i64::MIN, |since| since.0));
-    Ok(query.fetch_all(reader).await?)
+/// A question of sums: `columns` of each group of `by`, from `tables`, whose runs are `r`.
+#[derive(Debug, Clone, Copy)]
+struct Sums<'s> {
+    by: &'s [&'s str],
+    columns: &'s str,
+    tables: &'s str,
+}
+
+impl Sums<'_> {
+    /// Reads a row for each group.
+    fn each(
+        &self,
+        reader: &Connection,
+        wanted: &StatisticsWanted,
+        read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let Sums { by, columns, tables } = self;
+        let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+        let by = by.join(", ");
+        let sql = format!(
+            "SELECT {by}, {columns} FROM {tables} WHERE (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 \
+             GROUP BY {groups}"
+        );
+        all(reader, &sql, bounds(wanted), read).map(drop)
+    }
+}
+
+/// The values of the conditions on runs: their project, and the first time.
+fn bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64) {
+    (wanted.project.as_ref().map(|project| project.0.as_str()), wanted.since.map_or(i64::MIN, |since| since.0))
 }
 
 /// The sums of runs. What was only assembled asked nobody, so that it could neither fall back nor escalate.
@@ -190,20 +203,20 @@ const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AN
 /// The tools of runs: a run belongs to each that one of its calls was bound to.
 const TOOLS: &str = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL)";
 
-async fn runs(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
-    for row in grouped(reader, wanted, (&by, RAN, "runs r")).await? {
-        let ran = ran(&row)?;
-        all.each(&row, |tally| tally.runs(&ran))?;
-    }
+    Sums { by: &by, columns: RAN, tables: "runs r" }.each(reader, wanted, |row| {
+        let ran = ran(row)?;
+        gathered.each(row, |tally| tally.runs(&ran))
+    })?;
     let tables = format!("{TOOLS} t JOIN runs r ON r.id = t.run");
-    for row in grouped(reader, wanted, (&["t.tool"], RAN, &tables)).await? {
-        all.tools.entry(get(&row, "tool")?).or_default().runs(&ran(&row)?);
-    }
-    Ok(())
+    Sums { by: &["t.tool"], columns: RAN, tables: &tables }.each(reader, wanted, |row| {
+        gathered.tools.entry(get(row, "tool")?).or_default().runs(&ran(row)?);
+        Ok(())
+    })
 }
 
-fn ran(row: &SqliteRow) -> Result<Ran, Fault> {
+fn ran(row: &Row<'_>) -> Result<Ran, Fault> {
     let ended = count(row, "ended")?;
     Ok(Ran {
         runs: count(row, "runs")?,
@@ -225,7 +238,7 @@ const CALLED_BY: [&str; 5] = [
     "c.tool",
 ];
 
-async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
     let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
          total(c.state = 'answered' AND coalesce(c.finish, '') NOT IN ('refusal', 'length') \
          AND json_array_length(c.problems) = 0) AS at_once, \
@@ -236,23 +249,22 @@ async fn calls(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &m
     // An assembly without a call counts for what it saved.
     let tables = "assemblies s JOIN runs r ON r.id = s.run LEFT JOIN calls c ON c.run = s.run AND c.effect = s.effect \
          LEFT JOIN attempts a ON a.run = s.run AND a.effect = s.effect AND a.attempt = 0";
-    for row in grouped(reader, wanted, (&CALLED_BY, columns, tables)).await? {
-        let n = count(&row, "answered")?;
-        let at_once = Sum { total: total(&row, "at_once")?, n };
+    Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
+        let n = count(row, "answered")?;
+        let at_once = Sum { total: total(row, "at_once")?, n };
         let called = Called {
-            sent: count(&row, "sent")?,
+            sent: count(row, "sent")?,
             at_once,
-            broken: Sum { total: total(&row, "broken")?, n },
-            repairs: Sum { total: total(&row, "repairs")?, n },
-            assembled: total(&row, "assembled")?,
-            monolithic: sum(&row, "monolithic", "monolithic_n")?,
+            broken: Sum { total: total(row, "broken")?, n },
+            repairs: Sum { total: total(row, "repairs")?, n },
+            assembled: total(row, "assembled")?,
+            monolithic: sum(row, "monolithic", "monolithic_n")?,
         };
-        all.each(&row, |tally| tally.calls_of(&called))?;
-    }
-    Ok(())
+        gathered.each(row, |tally| tally.calls_of(&called))
+    })
 }
 
-async fn attempts(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
     let columns = "json_group_array(u.took_ms) FILTER (WHERE u.status IS NOT NULL AND u.failed IS NULL) AS took, \
          total(u.input_tokens) AS input, count(u.input_tokens) AS input_n, \
          total(u.output_tokens) AS output, count(u.output_tokens) AS output_n, \
@@ -264,54 +276,52 @@ async fn attempts(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all:
     let tables = "usage u JOIN attempts a ON a.id = u.attempt JOIN runs r ON r.id = a.run \
          LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect \
          LEFT JOIN corrections k ON k.seq = (SELECT max(seq) FROM corrections WHERE attempt = a.id)";
-    for row in grouped(reader, wanted, (&CALLED_BY, columns, tables)).await? {
+    Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
         let sent = Sent {
-            latencies: json(&row, "took")?,
-            input: sum(&row, "input", "input_n")?,
-            output: sum(&row, "output", "output_n")?,
-            cached: sum(&row, "cached", "cached_n")?,
-            cacheable: total(&row, "cacheable")?,
-            nanos: sum(&row, "booked", "booked_n")?,
+            latencies: json(row, "took")?,
+            input: sum(row, "input", "input_n")?,
+            output: sum(row, "output", "output_n")?,
+            cached: sum(row, "cached", "cached_n")?,
+            cacheable: total(row, "cacheable")?,
+            nanos: sum(row, "booked", "booked_n")?,
         };
-        all.each(&row, |tally| tally.attempts(&sent))?;
-    }
-    Ok(())
+        gathered.each(row, |tally| tally.attempts(&sent))
+    })
 }
 
-async fn feedback(reader: &mut SqliteConnection, wanted: &StatisticsWanted, all: &mut Gathered) -> Result<(), Fault> {
+fn feedback(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
-    for row in grouped(reader, wanted, (&by, columns, "feedback f JOIN runs r ON r.id = f.run")).await? {
-        let good = sum(&row, "good", "verdicts")?;
-        all.each(&row, |tally| tally.verdicts(good))?;
-    }
+    let tables = "feedback f JOIN runs r ON r.id = f.run";
+    Sums { by: &by, columns, tables }.each(reader, wanted, |row| {
+        let good = sum(row, "good", "verdicts")?;
+        gathered.each(row, |tally| tally.verdicts(good))
+    })?;
     let tables = format!("feedback f JOIN {TOOLS} t ON t.run = f.run JOIN runs r ON r.id = f.run");
-    for row in grouped(reader, wanted, (&["t.tool"], columns, &tables)).await? {
-        all.tools.entry(get(&row, "tool")?).or_default().verdicts(sum(&row, "good", "verdicts")?);
-    }
-    Ok(())
+    Sums { by: &["t.tool"], columns, tables: &tables }.each(reader, wanted, |row| {
+        gathered.tools.entry(get(row, "tool")?).or_default().verdicts(sum(row, "good", "verdicts")?);
+        Ok(())
+    })
 }
 
 /// A total of values that are never negative.
-fn total(row: &SqliteRow, column: &str) -> Result<f64, Fault> {
+fn total(row: &Row<'_>, column: &str) -> Result<f64, Fault> {
     let value: f64 = get(row, column)?;
     if value >= 0.0 { Ok(value) } else { Err(Fault::Odd(format!("`{column}` adds up to {value}"))) }
 }
 
 /// A total, and how many values it is of.
-fn sum(row: &SqliteRow, column: &str, n: &str) -> Result<Sum, Fault> {
+fn sum(row: &Row<'_>, column: &str, n: &str) -> Result<Sum, Fault> {
     Ok(Sum { total: total(row, column)?, n: count(row, n)? })
 }
 
 /// Calls on each day, by the day that their first attempt is booked to.
-async fn days(reader: &mut SqliteConnection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, Fault> {
-    let rows = sqlx::query(
+fn days(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, Fault> {
+    all(
+        reader,
         "SELECT a.day, count(*) AS calls FROM attempts a JOIN runs r ON r.id = a.run \
          WHERE a.attempt = 0 AND (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 GROUP BY a.day ORDER BY a.day",
+        bounds(wanted),
+        |row| Ok((get(row, "day")?, count(row, "calls")?)),
     )
-    .bind(wanted.project.as_ref().map(|project| project.0.as_str()))
-    .bind(wanted.since.map_or(i64::MIN, |since| since.0))
-    .fetch_all(reader)
-    .await?;
-    rows.iter().map(|row| Ok((get(row, "day")?, count(row, "calls")?))).collect()
 }

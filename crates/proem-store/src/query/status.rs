@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use proem_engine::run::Time;
+use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
-use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteRow;
 
-use super::values::{Fault, count, get, json, written};
+use super::values::{Fault, all, count, first, get, json, written};
 use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
@@ -55,8 +54,8 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn events(&self, run: Option<&RunId>) -> Result<Vec<EventRow>, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        events(&mut reader, run).await.map_err(|fault| self.failed(fault))
+        let run = run.cloned();
+        self.read(move |reader, _site| events(reader, run.as_ref())).await
     }
 
     /// What there is in all.
@@ -65,19 +64,12 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn status(&self) -> Result<StatusRow, Error> {
-        let mut reader = self.sqlite.reader().await?;
-        status(&mut reader).await.map_err(|fault| self.failed(fault))
+        self.read(|reader, _site| status(reader)).await
     }
 }
 
-async fn events(reader: &mut SqliteConnection, run: Option<&RunId>) -> Result<Vec<EventRow>, Fault> {
-    let rows = match run {
-        Some(run) => sqlx::query("SELECT seq, at, actor, run, what, details FROM events WHERE run = ? ORDER BY seq")
-            .bind(&run.0)
-            .fetch_all(reader),
-        None => sqlx::query("SELECT seq, at, actor, run, what, details FROM events ORDER BY seq").fetch_all(reader),
-    };
-    let read = |row: &SqliteRow| {
+fn events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, Fault> {
+    let read = |row: &Row<'_>| {
         Ok(EventRow {
             seq: get(row, "seq")?,
             at: Time(get(row, "at")?),
@@ -87,34 +79,43 @@ async fn events(reader: &mut SqliteConnection, run: Option<&RunId>) -> Result<Ve
             details: json(row, "details")?,
         })
     };
-    rows.await?.iter().map(read).collect()
+    let columns = "SELECT seq, at, actor, run, what, details FROM events";
+    match run {
+        Some(run) => all(reader, &format!("{columns} WHERE run = ? ORDER BY seq"), [&run.0], read),
+        None => all(reader, &format!("{columns} ORDER BY seq"), [], read),
+    }
 }
 
-async fn status(reader: &mut SqliteConnection) -> Result<StatusRow, Fault> {
-    sqlx::query("BEGIN").execute(&mut *reader).await?;
-    let rows = sqlx::query("SELECT key, value FROM meta").fetch_all(&mut *reader).await?;
-    let meta: BTreeMap<String, String> =
-        rows.iter().map(|row| Ok((get(row, "key")?, get(row, "value")?))).collect::<Result<_, Fault>>()?;
-    let rows = sqlx::query("SELECT project, count(*) AS runs FROM runs GROUP BY project ORDER BY project")
-        .fetch_all(&mut *reader)
-        .await?;
-    let runs = rows.iter().map(|row| Ok((get(row, "project")?, count(row, "runs")?))).collect::<Result<_, Fault>>()?;
-    let row = sqlx::query(
+/// Counts of the whole store.
+struct Counts {
+    open: u64,
+    bytes: u64,
+    form: i64,
+}
+
+fn status(reader: &Connection) -> Result<StatusRow, Fault> {
+    let meta = all(reader, "SELECT key, value FROM meta", [], |row| Ok((get(row, "key")?, get(row, "value")?)))?;
+    let meta: BTreeMap<String, String> = meta.into_iter().collect();
+    let runs = "SELECT project, count(*) AS runs FROM runs GROUP BY project";
+    let runs = all(reader, runs, [], |row| Ok((get(row, "project")?, count(row, "runs")?)))?;
+    let counts = first(
+        reader,
         "SELECT (SELECT count(*) FROM attempts WHERE state = 'open') AS open, \
          (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes, \
          (SELECT user_version FROM pragma_user_version) AS form",
-    )
-    .fetch_one(&mut *reader)
-    .await?;
+        [],
+        |row| Ok(Counts { open: count(row, "open")?, bytes: count(row, "bytes")?, form: get(row, "form")? }),
+    )?;
+    let Counts { open, bytes, form } = counts.ok_or_else(|| Fault::Odd("nothing is counted".to_owned()))?;
     let of = |key: &str| meta.get(key).ok_or_else(|| Fault::Odd(format!("`meta` has no `{key}`")));
     let number = |key: &str| written::<i64>(key, of(key)?);
     Ok(StatusRow {
         id: of("store_id")?.clone(),
         created: Time(number("created")?),
-        form: get(&row, "form")?,
-        runs,
-        bytes: count(&row, "bytes")?,
+        form,
+        runs: runs.into_iter().collect(),
+        bytes,
         last_seen: Time(number("last_seen")?),
-        open: count(&row, "open")?,
+        open,
     })
 }

@@ -2,7 +2,7 @@
 
 use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit};
 use proem_engine::run::Time;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use rusqlite::Connection;
 
 use super::values::Fault;
 use super::{
@@ -57,12 +57,11 @@ INSERT INTO approvals (run, project, actor, at, step, question, options, answer)
     SELECT id, project, actor, 1, 2, 'Which?', '["a","b"]', 1 FROM runs WHERE started = 3000;
 "#;
 
-async fn memory(rows: &'static str) -> SqliteConnection {
-    let options = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).disable_statement_logging();
-    let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql(SCHEMA).execute(&mut connection).await.unwrap();
-    sqlx::raw_sql(rows).execute(&mut connection).await.unwrap();
-    connection
+fn memory(rows: &str) -> Connection {
+    let memory = Connection::open_in_memory().unwrap();
+    memory.execute_batch(SCHEMA).unwrap();
+    memory.execute_batch(rows).unwrap();
+    memory
 }
 
 fn project() -> Project {
@@ -73,9 +72,9 @@ fn third() -> RunId {
     RunId("0000000100000003".to_owned())
 }
 
-#[tokio::test]
-async fn lists_are_narrowed_and_the_newest_come_first() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn lists_are_narrowed_and_the_newest_come_first() {
+    let memory = memory(ROWS);
     let all = RunsWanted { project: Some(project()), ..RunsWanted::default() };
     for (wanted, expected) in [
         (all.clone(), "5 4 3 2 1"),
@@ -92,16 +91,16 @@ async fn lists_are_narrowed_and_the_newest_come_first() {
         (RunsWanted { listed: Listed::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
         (RunsWanted { listed: Listed::Acted, limit: Some(2), ..all.clone() }, "5 4"),
     ] {
-        let found = runs::list(&mut memory, &wanted, &|_| true).await.unwrap();
+        let found = runs::list(&memory, &wanted, &|_| true).unwrap();
         let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
         assert_eq!(found.join(" "), expected, "{wanted:?}");
     }
-    sqlx::query("UPDATE runs SET input_tokens = 0, nanos = 0").execute(&mut memory).await.unwrap();
-    let found = runs::list(&mut memory, &all, &|_| true).await.unwrap();
+    memory.execute("UPDATE runs SET input_tokens = 0, nanos = 0", []).unwrap();
+    let found = runs::list(&memory, &all, &|_| true).unwrap();
     let known: Vec<bool> = found.iter().map(|run| run.cost.is_some() && run.input_tokens.is_some()).collect();
     assert_eq!(known, [true, true, true, false, false], "an open attempt is no zero");
     let states: Vec<RunState> =
-        runs::list(&mut memory, &all, &|_| true).await.unwrap().iter().rev().map(|run| run.state).collect();
+        runs::list(&memory, &all, &|_| true).unwrap().iter().rev().map(|run| run.state).collect();
     let ended = |outcome| RunState::Ended(outcome);
     let expected = [
         RunState::Running,
@@ -113,9 +112,9 @@ async fn lists_are_narrowed_and_the_newest_come_first() {
     assert_eq!(states, expected);
 }
 
-#[tokio::test]
-async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
+    let memory = memory(ROWS);
     for (id, expected) in [
         ("last", "0000000100000005"),
         ("last~0", "0000000100000005"),
@@ -135,7 +134,7 @@ async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
              `0000000100000004`, `0000000100000005` and others; write more digits",
         ),
     ] {
-        let found = match runs::find(&mut memory, (Some(&project()), Listed::Any), id).await {
+        let found = match runs::find(&memory, Some(&project()), Listed::Any, id) {
             Ok(id) => id.0,
             Err(Fault::Missing(why)) => why,
             Err(other) => format!("{other:?}"),
@@ -144,9 +143,9 @@ async fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
     }
 }
 
-#[tokio::test]
-async fn how_long_ago_counts_as_the_list_does() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn how_long_ago_counts_as_the_list_does() {
+    let memory = memory(ROWS);
     let (own, other) = (project(), Project("/nobody".to_owned()));
     for (project, listed, id, expected) in [
         (None, Listed::Any, "last", "0000000200000006"),
@@ -162,7 +161,7 @@ async fn how_long_ago_counts_as_the_list_does() {
         ),
         (None, Listed::Acted, "last~9", "there is no `last~9`: fewer runs are listed; `proem runs list` lists them"),
     ] {
-        let found = match runs::find(&mut memory, (project, listed), id).await {
+        let found = match runs::find(&memory, project, listed, id) {
             Ok(id) => id.0,
             Err(Fault::Missing(why)) => why,
             Err(other) => format!("{other:?}"),
@@ -171,10 +170,10 @@ async fn how_long_ago_counts_as_the_list_does() {
     }
 }
 
-#[tokio::test]
-async fn a_run_is_read_whole() {
-    let mut memory = memory(ROWS).await;
-    let run = detail::detail(&mut memory, &third(), &|epoch| epoch == "alive").await.unwrap();
+#[test]
+fn a_run_is_read_whole() {
+    let memory = memory(ROWS);
+    let run = detail::detail(&memory, &third(), &|epoch| epoch == "alive").unwrap();
     let [call] = run.calls.as_slice() else { panic!("{:?}", run.calls) };
     assert_eq!((call.state, call.tokens, call.monolithic_tokens), (CallState::Answered, 100, Some(400)));
     let [first, second] = call.attempts.as_slice() else { panic!("{:?}", call.attempts) };
@@ -185,9 +184,9 @@ async fn a_run_is_read_whole() {
     assert_eq!((run.feedback.len(), run.resumable, run.steps.len()), (1, false, 0));
 }
 
-#[tokio::test]
-async fn what_is_under_way_is_unknown_when_its_process_is_gone() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn what_is_under_way_is_unknown_when_its_process_is_gone() {
+    let memory = memory(ROWS);
     for (id, expected) in [
         ("0000000000000001", CallState::Pending),
         ("0000000000000002", CallState::Unknown),
@@ -195,48 +194,46 @@ async fn what_is_under_way_is_unknown_when_its_process_is_gone() {
         ("0000000100000005", CallState::Failed),
         ("0000000200000006", CallState::Failed),
     ] {
-        let run = detail::detail(&mut memory, &RunId(id.to_owned()), &|epoch| epoch == "alive").await.unwrap();
+        let run = detail::detail(&memory, &RunId(id.to_owned()), &|epoch| epoch == "alive").unwrap();
         assert_eq!(run.calls.first().map(|call| call.state), Some(expected), "{id}");
-        sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
     }
 }
 
-#[tokio::test]
-async fn the_run_before_is_one_that_called() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn the_run_before_is_one_that_called() {
+    let memory = memory(ROWS);
     for (id, expected) in [
         ("0000000100000005", Some("0000000100000003")),
         ("0000000100000004", None),
         ("0000000000000001", None),
         ("0000000200000006", None),
     ] {
-        let found = runs::before(&mut memory, &RunId(id.to_owned())).await.unwrap();
+        let found = runs::before(&memory, &RunId(id.to_owned())).unwrap();
         assert_eq!(found.as_ref().map(|id| id.0.as_str()), expected, "{id}");
     }
 }
 
-#[tokio::test]
-async fn what_was_cleared_counts_no_more() {
-    let mut memory = memory(ROWS).await;
-    let failures = learned::failures(&mut memory, &project(), Some("reviews/triage")).await.unwrap();
+#[test]
+fn what_was_cleared_counts_no_more() {
+    let memory = memory(ROWS);
+    let failures = learned::failures(&memory, &project(), Some("reviews/triage")).unwrap();
     let seen: Vec<(i64, bool)> = failures.iter().map(|row| (row.recorded.at.0, row.cleared.is_some())).collect();
     assert_eq!(seen, [(5000, false), (4000, true)]);
-    assert!(learned::failures(&mut memory, &project(), Some("other")).await.unwrap().is_empty());
-    let history = learned::history(&mut memory, &project(), "reviews/triage", Time(3000)).await.unwrap();
+    assert!(learned::failures(&memory, &project(), Some("other")).unwrap().is_empty());
+    let history = learned::history(&memory, &project(), "reviews/triage", Time(3000)).unwrap();
     let seen: Vec<(i64, bool)> = history.iter().map(|recorded| (recorded.at.0, recorded.issue.is_none())).collect();
     assert_eq!(seen, [(3000, true), (5000, false)]);
 }
 
-#[tokio::test]
-async fn spending_and_caps_add_up() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn spending_and_caps_add_up() {
+    let memory = memory(ROWS);
     let wanted = CostsWanted { project: Some(project()), since: Some("2025-11-01".to_owned()) };
-    let found = costs::costs(&mut memory, &wanted).await.unwrap();
+    let found = costs::costs(&memory, &wanted).unwrap();
     let lines: Vec<(&str, u64, u64)> =
         found.lines.iter().map(|line| (line.day.as_str(), line.cost.0, line.unpriced)).collect();
     assert_eq!(lines, [("2025-11-01", 40, 0), ("2025-11-22", 260, 1)]);
     assert_eq!((found.open, found.reserved.0), (2, 1000));
-    sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
     // 1763800000000 is 2025-11-22T08:26:40Z, which a clock that runs behind does not change.
     for (scope, period, unit, settled, open) in [
         (Scope::Project, Period::Day, Unit::NanoDollars, 260, 1000),
@@ -247,34 +244,33 @@ async fn spending_and_caps_add_up() {
     ] {
         let cap = Cap { scope, period, unit, most: 1 };
         let zone = jiff::tz::TimeZone::UTC;
-        let found = costs::against(&mut memory, (&project(), &[cap]), Time(0), &zone).await.unwrap();
+        let found = costs::against(&memory, &project(), &[cap], &costs::Clock { now: Time(0), zone: &zone }).unwrap();
         assert_eq!(found.first().map(|now| now.spent), Some(Spent { settled, open }), "{cap:?}");
-        sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
     }
 }
 
-#[tokio::test]
-async fn spending_is_told_apart_by_endpoint_where_that_is_known() {
-    let mut memory = memory(ROWS).await;
-    let found = costs::costs(&mut memory, &CostsWanted::default()).await.unwrap();
+#[test]
+fn spending_is_told_apart_by_endpoint_where_that_is_known() {
+    let memory = memory(ROWS);
+    let found = costs::costs(&memory, &CostsWanted::default()).unwrap();
     let line =
         |line: &costs::SpendLine| format!("{}@{} {}", line.model, line.endpoint.as_deref().unwrap_or("?"), line.cost.0);
     assert_eq!(found.lines.iter().map(line).collect::<Vec<_>>(), ["m@e 1000", "m@? 40", "m@e 260", "m@f 5"]);
 }
 
-#[tokio::test]
-async fn estimates_are_of_first_attempts_that_were_answered() {
-    let mut memory = memory(ROWS).await;
-    let found = costs::estimates(&mut memory).await.unwrap();
+#[test]
+fn estimates_are_of_first_attempts_that_were_answered() {
+    let memory = memory(ROWS);
+    let found = costs::estimates(&memory).unwrap();
     let seen: Vec<(u64, u64, u64)> = found.iter().map(|one| (one.calls, one.counted, one.reported)).collect();
     assert_eq!(seen, [(1, 100, 80)]);
 }
 
-#[tokio::test]
-async fn every_figure_says_how_many_it_is_of() {
-    let mut memory = memory(ROWS).await;
+#[test]
+fn every_figure_says_how_many_it_is_of() {
+    let memory = memory(ROWS);
     let wanted = StatisticsWanted { project: Some(project()), since: None };
-    let found = statistics::statistics(&mut memory, &wanted).await.unwrap();
+    let found = statistics::statistics(&memory, &wanted).unwrap();
     let summary = |value, n| Summary { value: Some(value), n };
     let all = &found.all;
     assert_eq!((all.runs, all.calls), (5, 3));
@@ -300,25 +296,25 @@ async fn every_figure_says_how_many_it_is_of() {
     assert_eq!(found.days, [("2025-11-22".to_owned(), 3)]);
 }
 
-#[tokio::test]
-async fn an_answer_took_its_time_whether_it_said_what_it_used_or_not() {
-    let mut memory = memory(ROWS).await;
-    sqlx::raw_sql("UPDATE attempts SET state = 'unknown' WHERE id = 3").execute(&mut memory).await.unwrap();
-    let found = statistics::statistics(&mut memory, &StatisticsWanted::default()).await.unwrap();
+#[test]
+fn an_answer_took_its_time_whether_it_said_what_it_used_or_not() {
+    let memory = memory(ROWS);
+    memory.execute_batch("UPDATE attempts SET state = 'unknown' WHERE id = 3").unwrap();
+    let found = statistics::statistics(&memory, &StatisticsWanted::default()).unwrap();
     assert_eq!(found.all.latency_p50_ms, Summary { value: Some(120.0), n: 1 });
 }
 
-#[tokio::test]
-async fn sums_that_can_not_be_are_refused() {
+#[test]
+fn sums_that_can_not_be_are_refused() {
     for (numbers, expected) in [
         (r#"{"filtered":-3}"#, "Odd(\"`filtered` adds up to -2\")"),
         (r#"{"assembledUs":-1}"#, "Odd(\"`assembled` holds other JSON than it should"),
         ("{", "malformed JSON"),
     ] {
-        let mut memory = memory(ROWS).await;
+        let memory = memory(ROWS);
         let update = "UPDATE runs SET numbers = ? WHERE started = 5000";
-        sqlx::query(update).bind(numbers).execute(&mut memory).await.unwrap();
-        let fault = statistics::statistics(&mut memory, &StatisticsWanted::default()).await.unwrap_err();
+        memory.execute(update, [numbers]).unwrap();
+        let fault = statistics::statistics(&memory, &StatisticsWanted::default()).unwrap_err();
         assert!(format!("{fault:?}").contains(expected), "{numbers}: {fault:?}");
     }
 }
@@ -335,16 +331,15 @@ INSERT INTO attempts SELECT 10, id, 1, 0, project, actor, epoch, started, '2025-
 INSERT INTO usage VALUES (10, '/p', 'x', 3001, 200, NULL, 10, 700, 0, 30, 0, 0, 5, '{"input":30,"cacheRead":0,"cacheWrites":[],"output":5}', 900, 35);
 "#;
 
-#[tokio::test]
-async fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
-    let mut memory = memory(ROWS).await;
-    sqlx::raw_sql(SECOND).execute(&mut memory).await.unwrap();
-    let run = detail::detail(&mut memory, &third(), &|_| false).await.unwrap();
+#[test]
+fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
+    let memory = memory(ROWS);
+    memory.execute_batch(SECOND).unwrap();
+    let run = detail::detail(&memory, &third(), &|_| false).unwrap();
     let named = |call: &super::CallRow| format!("{}@{}", call.prompt.name, call.prompt.version);
     assert_eq!(run.calls.iter().map(named).collect::<Vec<_>>(), ["triage@1.0.0", "summary@2.0.0"]);
-    sqlx::query("COMMIT").execute(&mut memory).await.unwrap();
     let wanted = StatisticsWanted { project: Some(project()), since: None };
-    let found = statistics::statistics(&mut memory, &wanted).await.unwrap();
+    let found = statistics::statistics(&memory, &wanted).unwrap();
     let of = |name: &str| found.prompts.iter().find(|group| group.name == name).unwrap();
     let summary = |value, n| Summary { value: Some(value), n };
     let (first, second) = (of("reviews/triage@1.0.0"), of("reviews/summary@2.0.0"));
@@ -380,14 +375,15 @@ ANALYZE;
 ";
 
 /// The steps of SQLite's plan for a query, joined.
-async fn plan(memory: &mut SqliteConnection, sql: &str) -> String {
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(memory).await.unwrap();
-    rows.iter().map(|row| row.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
+fn plan(memory: &Connection, listing: runs::Listing) -> String {
+    let mut plan = memory.prepare(&format!("EXPLAIN QUERY PLAN {}", listing.sql)).unwrap();
+    let steps = plan.query_map(rusqlite::params_from_iter(listing.values), |row| row.get("detail")).unwrap();
+    steps.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
 }
 
-#[tokio::test]
-async fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
-    let mut memory = memory(MANY).await;
+#[test]
+fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
+    let memory = memory(MANY);
     let seventh = RunsWanted { project: Some(Project("/p7".to_owned())), limit: Some(20), ..RunsWanted::default() };
     for (wanted, expected) in [
         (seventh.clone(), 20),
@@ -400,13 +396,13 @@ async fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { listed: Listed::Acted, ..seventh.clone() }, 20),
         (RunsWanted { listed: Listed::Acted, project: None, ..seventh.clone() }, 20),
     ] {
-        let plan = plan(&mut memory, runs::listing(&wanted).sql().as_str()).await;
+        let plan = plan(&memory, runs::listing(&wanted));
         let inner = plan
             .lines()
             .find(|line| line.ends_with("runs") || line.contains(" runs USING") || line.contains("SCAN runs"));
         let inner = inner.unwrap_or_default();
         let narrow = wanted.project.is_some() || wanted.outcome.is_some();
         assert!(!narrow || inner.contains("USING COVERING INDEX runs_by_project"), "{wanted:?}\n{plan}");
-        assert_eq!(runs::list(&mut memory, &wanted, &|_| true).await.unwrap().len(), expected, "{wanted:?}\n{plan}");
+        assert_eq!(runs::list(&memory, &wanted, &|_| true).unwrap().len(), expected, "{wanted:?}\n{plan}");
     }
 }

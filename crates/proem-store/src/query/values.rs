@@ -2,42 +2,59 @@
 
 use std::str::FromStr;
 
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Params, Row};
 use serde::de::DeserializeOwned;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Decode, Row as _, Sqlite, Type};
 
 /// Why something could not be read.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// SQLite says so.
-    Sql(sqlx::Error),
+    Sql(rusqlite::Error),
     /// A value is none that is ever written; what it is, and where.
     Odd(String),
     /// There is nothing of that name.
     Missing(String),
 }
 
-impl From<sqlx::Error> for Fault {
-    fn from(error: sqlx::Error) -> Self {
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
+/// All rows of a query.
+pub(super) fn all<T>(
+    reader: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    reader.prepare_cached(sql)?.query_and_then(values, read)?.collect()
+}
+
+/// The first row of a query, if there is one.
+pub(super) fn first<T>(
+    reader: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
+    reader.prepare_cached(sql)?.query(values)?.next()?.map(read).transpose()
+}
+
 /// The value of a column; [`Option`] where it may be null.
-pub(super) fn get<'r, T>(row: &'r SqliteRow, column: &str) -> Result<T, Fault>
-where
-    T: Decode<'r, Sqlite> + Type<Sqlite>,
-{
-    Ok(row.try_get(column)?)
+pub(super) fn get<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+    Ok(row.get(column)?)
 }
 
 /// A whole number that is never negative.
-pub(super) fn count<T: TryFrom<i64>>(row: &SqliteRow, column: &str) -> Result<T, Fault> {
+pub(super) fn count<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
     whole(column, get(row, column)?)
 }
 
 /// The same, or null.
-pub(super) fn count_or_null<T: TryFrom<i64>>(row: &SqliteRow, column: &str) -> Result<Option<T>, Fault> {
+pub(super) fn count_or_null<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
     get::<Option<i64>>(row, column)?.map(|value| whole(column, value)).transpose()
 }
 
@@ -46,17 +63,26 @@ fn whole<T: TryFrom<i64>>(column: &str, value: i64) -> Result<T, Fault> {
 }
 
 /// A word of a closed list, by its serialised form.
-pub(super) fn word<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
+pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+    named(column, &get::<String>(row, column)?)
+}
+
+/// The same, or null.
+pub(super) fn word_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
+    get::<Option<String>>(row, column)?.map(|text| named(column, &text)).transpose()
+}
+
+fn named<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|_| Fault::Odd(format!("`{column}` is `{text}`")))
 }
 
 /// JSON in a column.
-pub(super) fn json<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<T, Fault> {
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
     parsed(column, &get::<String>(row, column)?)
 }
 
 /// The same, or null.
-pub(super) fn json_or_null<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<Option<T>, Fault> {
+pub(super) fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
     get::<Option<String>>(row, column)?.map(|text| parsed(column, &text)).transpose()
 }
 

@@ -34,7 +34,7 @@ fn network(magic: u32) -> Option<&'static str> {
 }
 
 /// What the system says about a path, as an error of the store.
-pub(super) fn unwritable(path: &Path, error: &io::Error) -> Error {
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
     Unusable::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
 }
 
@@ -51,7 +51,7 @@ fn local(path: &Path) -> Result<(), Error> {
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum There {
+pub(crate) enum There {
     /// Nothing.
     Nothing,
     /// A file without a byte.
@@ -61,14 +61,14 @@ pub(super) enum There {
 }
 
 /// The path of a file beside the database, such as its log `-wal`.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
 }
 
 /// The bytes of a file; 0 if it isn't there.
-pub(super) fn size(path: &Path) -> u64 {
+pub(crate) fn size(path: &Path) -> u64 {
     fs::symlink_metadata(path).map_or(0, |found| found.len())
 }
 
@@ -79,7 +79,7 @@ const SQLITES: [&str; 3] = ["-wal", "-shm", "-journal"];
 const MADE: &str = ".store";
 
 /// Looks at what is there: a file, no link and nothing else, on a local disk, whole with its log.
-pub(super) fn look(path: &Path) -> Result<There, Error> {
+pub(crate) fn look(path: &Path) -> Result<There, Error> {
     for beside in SQLITES.map(|end| beside(path, end)) {
         a_file(&beside)?;
     }
@@ -114,7 +114,7 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
 }
 
 /// Writes down beside a database that it is the store with this id, unless that stands there.
-pub(super) fn mark(path: &Path, id: &str) -> Result<(), Error> {
+pub(crate) fn mark(path: &Path, id: &str) -> Result<(), Error> {
     let path = beside(path, MADE);
     let failed = |error: io::Error| unwritable(&path, &error);
     let mut file = open(&path, How::Write).map_err(failed)?;
@@ -129,7 +129,7 @@ pub(super) fn mark(path: &Path, id: &str) -> Result<(), Error> {
 }
 
 /// Makes the folder, for this user only.
-pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| unwritable(path, &error))?;
     local(folder)
@@ -137,7 +137,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
 
 /// Makes the file, or sees that an existing one is this user's only. SQLite gives its other files the
 /// same mode.
-pub(super) fn make_file(path: &Path) -> Result<(), Error> {
+pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| unwritable(path, &error);
     let file = open(path, How::Write).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();

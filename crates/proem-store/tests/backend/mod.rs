@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use proem_guard::Key;
 use proem_store::laws::{Backend, Given};
 use proem_store::{Access, Opened, Opening, Store};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use rusqlite::Connection;
 
 /// A file in a folder.
 #[derive(Debug, Clone)]
@@ -42,8 +41,8 @@ impl Sqlite {
     }
 
     /// A connection past the store.
-    pub(crate) async fn connection(&self) -> SqliteConnection {
-        SqliteConnectOptions::new().filename(&self.path).disable_statement_logging().connect().await.unwrap()
+    pub(crate) fn connection(&self) -> Connection {
+        Connection::open(&self.path).unwrap()
     }
 }
 
@@ -53,17 +52,14 @@ impl Backend for Sqlite {
     }
 
     async fn numbers(&self, sql: &str) -> Vec<i64> {
-        let mut connection = self.connection().await;
-        let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
-        rows.iter().map(|row| row.get::<Option<i64>, _>(0).unwrap_or(-1)).collect()
+        let connection = self.connection();
+        let mut query = connection.prepare(sql).unwrap();
+        let rows = query.query_map([], |row| Ok(row.get::<_, Option<i64>>(0)?.unwrap_or(-1))).unwrap();
+        rows.collect::<rusqlite::Result<_>>().unwrap()
     }
 
     async fn execute(&self, sql: &str) -> Result<(), String> {
-        let mut connection = self.connection().await;
-        let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await;
-        connection.close().await.unwrap();
-        done.map(drop).map_err(|error| error.to_string())
+        self.connection().execute_batch(sql).map_err(|error| error.to_string())
     }
 }
 
@@ -107,48 +103,42 @@ pub(crate) fn given() -> Option<Sqlite> {
 }
 
 /// What SQLite says about the file.
-pub(crate) async fn integrity(sqlite: &Sqlite) -> String {
-    let mut connection = sqlite.connection().await;
-    let row = sqlx::query("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
-    row.get(0)
+pub(crate) fn integrity(sqlite: &Sqlite) -> String {
+    sqlite.connection().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }
 
 /// Makes a store of form 1 that this installation created: empty, or with what a store of the newest form
 /// keeps, as far as form 1 has a column for it.
-pub(crate) async fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
+pub(crate) fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
     std::fs::create_dir_all(sqlite.path.parent().unwrap()).unwrap();
-    let options = SqliteConnectOptions::new().filename(&sqlite.path).create_if_missing(true);
-    let options = options.journal_mode(sqlx::sqlite::SqliteJournalMode::Wal).disable_statement_logging();
-    let mut connection = options.connect().await.unwrap();
-    let mut sql = include_str!("../../migrations/0001.sql").to_owned();
+    let connection = sqlite.connection();
+    connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    connection.execute_batch(include_str!("../../migrations/0001.sql")).unwrap();
     match newest {
         None => {
             let seal = Key::new([7; 32]).seal("proem store", b"0123456789abcdef");
             let seal: String = seal.iter().map(|byte| format!("{byte:02x}")).collect();
-            sql.push_str(&format!(
+            let meta = format!(
                 "INSERT INTO meta VALUES ('store_id', '0123456789abcdef'), ('seal', '{seal}'), ('created', '1'), \
-                 ('last_seen', '0');"
-            ));
+                 ('last_seen', '0')"
+            );
+            connection.execute_batch(&meta).unwrap();
         }
-        Some(newest) => {
-            sqlx::query("ATTACH ? AS newest")
-                .bind(newest.path.to_str().unwrap())
-                .execute(&mut connection)
-                .await
-                .unwrap();
-        }
+        Some(newest) => copy(&connection, newest),
     }
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
-    if newest.is_some() {
-        let tables = "SELECT s.name, group_concat(c.name, ', ') FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c \
-                      WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' GROUP BY s.name";
-        for row in sqlx::query(tables).fetch_all(&mut connection).await.unwrap() {
-            let (table, columns): (String, String) = (row.get(0), row.get(1));
-            let copy = format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newest.{table}");
-            sqlx::query(AssertSqlSafe(copy)).execute(&mut connection).await.unwrap();
-        }
+    connection.execute_batch("PRAGMA user_version = 1").unwrap();
+}
+
+/// Copies what another store keeps, as far as there is a column for it.
+fn copy(connection: &Connection, newest: &Sqlite) {
+    connection.execute("ATTACH ? AS newest", [newest.path.to_str().unwrap()]).unwrap();
+    let tables = "SELECT s.name, group_concat(c.name, ', ') FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c \
+                  WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' GROUP BY s.name";
+    let mut query = connection.prepare(tables).unwrap();
+    let tables = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let tables: Vec<(String, String)> = tables.collect::<rusqlite::Result<_>>().unwrap();
+    for (table, columns) in tables {
+        let copy = format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newest.{table}");
+        connection.execute_batch(&copy).unwrap();
     }
-    sqlx::query("PRAGMA user_version = 1").execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! What is drawn in which colours, and where in none.
 
-use sqlx::{Connection as _, SqliteConnection};
+use rusqlite::Connection;
 
 use crate::fixture::Fixture;
 use crate::terminal::scene::{proem, recorded, settled};
@@ -63,13 +63,8 @@ fn colours_can_be_had_in_a_pipe() {
 
 /// Makes what was spent unknown in part.
 fn not_known(fixture: &Fixture) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let records = fixture.base.join("state/proem/records.db");
-        let mut records = SqliteConnection::connect(&records.display().to_string()).await.unwrap();
-        let unknown = "UPDATE spend SET unknown = 123, unpriced = 7, attempts = 999";
-        sqlx::query(unknown).execute(&mut records).await.unwrap();
-    });
+    let records = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
+    records.execute("UPDATE spend SET unknown = 123, unpriced = 7, attempts = 999", []).unwrap();
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::process::Command;
 
 use proem_llm::scripted::{How, Reply};
 use proem_runtime::records::{Binding, SealKey, Sealed, open, seal};
+use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
-use sqlx::{Connection as _, Row as _, SqliteConnection};
 
 use crate::fixture::Fixture;
 use crate::terminal::scene::{answer, proem, scene, settled};
@@ -44,29 +44,22 @@ fn silent(command: &mut Command) -> &mut Command {
 
 /// Seals the only run's state again, with questions; its short id.
 fn sealed_again(fixture: &Fixture, questions: Json) -> String {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let path = fixture.base.join("state/proem/records.db");
-        let mut records = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
-        let row = sqlx::query(
-            "SELECT r.id, r.project, r.closure, s.step, s.sealed FROM runs r JOIN snapshots s ON s.run = r.id",
-        );
-        let row = row.fetch_one(&mut records).await.unwrap();
-        let (run, project, closure): (String, String, String) = (row.get("id"), row.get("project"), row.get("closure"));
-        // The rules of a user who has none of their own.
-        let policy: String =
-            Sha256::digest("verdicts \ncalibration \n").iter().map(|byte| format!("{byte:02x}")).collect();
-        let step = u32::try_from(row.get::<i64, _>("step")).unwrap();
-        let binding = Binding { project: &project, run: &run, step, definition: &closure, policy: &policy };
-        let key = SealKey::of(&fixture.base.join("key")).unwrap();
-        let state = open(&key, &binding, &Sealed(row.get("sealed"))).unwrap();
-        let mut state: Json = serde_json::from_slice(&state).unwrap();
-        *state.pointer_mut("/pieces/questions").unwrap() = questions;
-        let sealed = seal(&key, &binding, &serde_json::to_vec(&state).unwrap()).unwrap();
-        sqlx::query("UPDATE snapshots SET sealed = ?").bind(sealed.0).execute(&mut records).await.unwrap();
-        sqlx::query("UPDATE runs SET state = 'asking'").execute(&mut records).await.unwrap();
-        run.chars().take(8).collect()
-    })
+    let records = Connection::open(fixture.base.join("state/proem/records.db")).unwrap();
+    let query = "SELECT r.id, r.project, r.closure, s.step, s.sealed FROM runs r JOIN snapshots s ON s.run = r.id";
+    let kept = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+    let (run, project, closure, step, sealed): (String, String, String, u32, Vec<u8>) =
+        records.query_row(query, [], kept).unwrap();
+    // The rules of a user who has none of their own.
+    let policy: String = Sha256::digest("verdicts \ncalibration \n").iter().map(|byte| format!("{byte:02x}")).collect();
+    let binding = Binding { project: &project, run: &run, step, definition: &closure, policy: &policy };
+    let key = SealKey::of(&fixture.base.join("key")).unwrap();
+    let state = open(&key, &binding, &Sealed(sealed)).unwrap();
+    let mut state: Json = serde_json::from_slice(&state).unwrap();
+    *state.pointer_mut("/pieces/questions").unwrap() = questions;
+    let sealed = seal(&key, &binding, &serde_json::to_vec(&state).unwrap()).unwrap();
+    records.execute("UPDATE snapshots SET sealed = ?", [sealed.0]).unwrap();
+    records.execute("UPDATE runs SET state = 'asking'", []).unwrap();
+    run.chars().take(8).collect()
 }
 
 const DEPLOY: (&str, &[&str]) = ("May it run\n\u{1b}[2J`rm -r build`?", &["no", "yes, once", "yes, \u{202e}always"]);

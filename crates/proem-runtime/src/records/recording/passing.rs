@@ -198,7 +198,6 @@ impl Recording<'_> {
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }
-        self.kept.store.soon();
         let Ok(Booked::Yes(id)) = booking.await else { return };
         let used = match stands {
             Stands::Before => Used::Nothing,

@@ -1,0 +1,13 @@
+//! The time on this machine.
+
+use proem_engine::run::Time;
+
+/// The time.
+pub(crate) fn now() -> Time {
+    Time(jiff::Timestamp::now().as_millisecond())
+}
+
+/// A time as it is shown.
+pub(crate) fn words(time: Time) -> String {
+    jiff::Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |time| format!("{time:.0}"))
+}

@@ -1,0 +1,166 @@
+//! Opening a store and closing it: whose it is, of which form, whether it can be used, and who died with it.
+
+use std::sync::Arc;
+
+use proem_engine::run::Time;
+
+use crate::clock;
+use crate::epoch;
+use crate::error::Error;
+use crate::opening::{Access, Opening, Origin};
+use crate::sqlite::place::{self, There};
+use crate::sqlite::{Queue, Scribe, Site, Tables, apart, form, origin, writing};
+use crate::store::Store;
+use crate::write::epochs::{self, EpochEnd};
+
+/// How far the clock may be behind the last time that was seen before that is said, in milliseconds:
+/// clocks of one machine are set by less.
+const BEHIND: i64 = 60_000;
+
+/// What is said where a process was at work of which nothing is written.
+const LOST: &str = "a process that is gone was at work with these records, and nothing of it is in them: it died at \
+    once, or their log (`-wal`) was cut or removed; what it spent is not counted, so look at the provider's account";
+
+/// A store that is open.
+#[derive(Debug)]
+pub struct Opened {
+    /// It.
+    pub store: Store,
+    /// Who created it.
+    pub origin: Origin,
+    /// What the user should know, in our words: a clock behind the store's, attempts of dead processes
+    /// that were settled in full.
+    pub notes: Vec<String>,
+}
+
+/// What opening a store for writing found.
+#[derive(Debug)]
+struct Found {
+    origin: Origin,
+    notes: Vec<String>,
+}
+
+impl Store {
+    /// Opens the store.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`], with what to do.
+    pub async fn open(mut opening: Opening) -> Result<Opened, Error> {
+        opening.path = std::path::absolute(&opening.path).map_err(|error| place::unwritable(&opening.path, &error))?;
+        let (path, zone) = (opening.path.clone(), opening.zone.clone());
+        match opening.access {
+            Access::Write => {
+                let (queue, found) = Queue::start(&path.clone(), move || begin(opening)).await?;
+                let Found { origin, notes } = found;
+                let site = Arc::new(Site::written(path, zone));
+                Ok(Opened { store: Self { site, queue: Some(queue) }, origin, notes })
+            }
+            Access::Read => {
+                let (site, origin) = apart(&path.clone(), move || look(path, zone, &opening.key)).await?;
+                Ok(Opened { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
+            }
+        }
+    }
+
+    /// Ends this process's epoch; what is still open is settled in full. What goes wrong is put right by the next
+    /// opening.
+    pub async fn close(self) {
+        if let Some(queue) = &self.queue {
+            _ = queue.close(EpochEnd { at: clock::now() }).await;
+        }
+    }
+
+    /// Lets go of the file as a process does that dies: nothing more is written.
+    #[cfg(feature = "laws")]
+    pub async fn abandon(self) {
+        if let Some(queue) = &self.queue {
+            queue.abandon().await;
+        }
+    }
+}
+
+/// Opens a store that is only read.
+fn look(path: std::path::PathBuf, zone: jiff::tz::TimeZone, key: &proem_guard::Key) -> Result<(Site, Origin), Error> {
+    let site = Site::read(path, zone)?;
+    let tables = site.connect()?;
+    let origin = if site.is_empty() { Origin::Own } else { origin::of(&tables, key)? };
+    tables.close()?;
+    Ok((site, origin))
+}
+
+/// Opens a store for writing, on the thread that writes.
+fn begin(opening: Opening) -> Result<(Scribe, Found), Error> {
+    let path = &opening.path;
+    place::make_folder(path)?;
+    let there = place::look(path)?;
+    // Processes that open the store at the same time do so one after the other: who finds no tables makes them, and
+    // who sweeps up locks meets none that is about to get its line.
+    let turn = epoch::opening(path).map_err(|error| place::unwritable(path, &error))?;
+    place::make_file(path)?;
+    let tables = writing(path, there)?;
+    let (origin, mut notes) = prepare(&tables, there, &opening.key)?;
+    let mut scribe = Scribe { tables, opening, epoch: None };
+    if origin == Origin::Own {
+        notes.extend(enter(&mut scribe)?);
+    }
+    drop(turn);
+    Ok((scribe, Found { origin, notes }))
+}
+
+/// Sees that there are tables of the newest form, as far as the store is this installation's; says whose it is.
+fn prepare(tables: &Tables, there: There, key: &proem_guard::Key) -> Result<(Origin, Vec<String>), Error> {
+    if form::said(tables)? == 0 {
+        if there == There::File && !form::is_empty(tables)? {
+            return Err(form::of_something_else(tables));
+        }
+        tables.atomically(|| form::make(tables, Some(key)))?;
+    }
+    let form = form::check(tables)?;
+    let origin = origin::of(tables, key)?;
+    let mut notes = Vec::new();
+    if origin == Origin::Own {
+        origin::mark(tables)?;
+        if form < form::newest() {
+            form::upgrade(tables)?;
+            let to = form::newest();
+            notes.push(format!("the records were brought from form {form} to form {to}, which an older Proem refuses"));
+        }
+    }
+    Ok((origin, notes))
+}
+
+/// Begins this process's epoch, and buries the dead; what there is to say of that.
+fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    let settled = scribe.transact(|to| {
+        let (now, before) = (clock::now(), to.seen());
+        if before.0 > now.0.saturating_add(BEHIND) {
+            notes.push(behind(before, now));
+        }
+        // The clock alone moves no time of the ledger: nothing is booked yet.
+        let at = now.max(before);
+        // Locks without a line go before this process's own is there, which has none either until it is written.
+        if epochs::sweep(to)? > 0 {
+            notes.push(LOST.to_owned());
+        }
+        epochs::begin(to, at)?;
+        epochs::bury(to, at)
+    })?;
+    if settled > 0 {
+        let (attempts, were, they) = if settled == 1 { ("attempt", "was", "it") } else { ("attempts", "were", "they") };
+        notes.push(format!(
+            "{settled} {attempts} of processes that are gone {were} booked in full, for nobody knows what {they} used"
+        ));
+    }
+    Ok(notes)
+}
+
+/// That the clock is behind what the records have seen.
+fn behind(seen: Time, now: Time) -> String {
+    let (seen, now) = (clock::words(seen), clock::words(now));
+    format!(
+        "the clock says {now}, but the records have seen {seen}; spending is booked to the later time until \
+         the clock is there, or until `proem store reset-clock`"
+    )
+}

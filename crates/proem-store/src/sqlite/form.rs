@@ -1,0 +1,125 @@
+//! The form of the tables, and how an older one is brought to the newest.
+//!
+//! Invariant: a file has one form or the next one, never something in between.
+
+use proem_guard::Key;
+
+use super::origin::seal;
+use super::tables::Tables;
+use crate::clock;
+use crate::epoch;
+use crate::error::{Error, Unusable};
+use crate::failpoint;
+
+/// The forms of the tables, each as the statements that make it from the one before.
+const FORMS: [&str; 4] = [
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql"),
+    include_str!("../../migrations/0004.sql"),
+];
+
+/// Lets a store of an older form be read as one of the newest: what is not there is made of what is, by views
+/// of this connection's that stand before the tables. A column that the file has meanwhile comes first.
+const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
+    (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
+    (SELECT version FROM main.runs WHERE id = c.run) AS version, \
+    (SELECT closure FROM main.runs WHERE id = c.run) AS closure FROM main.calls c;
+    CREATE TEMP VIEW spend AS SELECT s.*, '' AS endpoint FROM main.spend s;
+    CREATE TEMP VIEW outcomes AS SELECT run, agent, 'answer' AS source, project, actor, at, kind, quality, completeness, \
+    risks FROM main.outcomes o WHERE (quality, completeness, risks) = ('high', 'complete', '[]') \
+    OR 'answered' = (SELECT c.state FROM calls c WHERE c.run = o.run AND c.agent || '/' || c.prompt = o.agent \
+    ORDER BY c.effect DESC LIMIT 1) \
+    UNION SELECT o.run, c.agent || '/' || c.prompt, 'answer', o.project, o.actor, o.at, o.kind, o.quality, o.completeness, \
+    o.risks FROM main.outcomes o JOIN calls c ON c.run = o.run \
+    WHERE (o.quality, o.completeness, o.risks) = ('high', 'complete', '[]') AND c.state = 'answered';
+    CREATE TEMP VIEW failures AS SELECT f.*, 'answer' AS source FROM main.failures f \
+    WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.run = f.run AND o.agent = f.agent)";
+
+/// The newest form.
+pub(crate) fn newest() -> i64 {
+    i64::try_from(FORMS.len()).unwrap_or(i64::MAX)
+}
+
+/// The form that a file says it has; 0 where it says none.
+pub(crate) fn said(tables: &Tables) -> Result<i64, Error> {
+    Ok(tables.row("PRAGMA user_version", [], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Whether there is no table.
+pub(crate) fn is_empty(tables: &Tables) -> Result<bool, Error> {
+    Ok(tables.row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))?.is_none())
+}
+
+/// That a file holds tables, and none of Proem's.
+pub(crate) fn of_something_else(tables: &Tables) -> Error {
+    let why = "it is a database of something else".to_owned();
+    Unusable::Corrupt { path: tables.path().to_owned(), why }.into()
+}
+
+/// The form of a file; one that is not known here is refused.
+pub(crate) fn check(tables: &Tables) -> Result<i64, Error> {
+    match said(tables)? {
+        found if found > newest() => {
+            Err(Unusable::Newer { path: tables.path().to_owned(), found, known: newest() }.into())
+        }
+        found if found > 0 => Ok(found),
+        _ => Err(of_something_else(tables)),
+    }
+}
+
+/// Makes the tables of the newest form where there are none, within a transaction.
+pub(crate) fn make(tables: &Tables, key: Option<&Key>) -> Result<(), Error> {
+    from(tables, 0)?;
+    let id = epoch::new_id(tables.path())?;
+    let seal = key.map(|key| seal(key, &id)).unwrap_or_default();
+    tables.execute(
+        "INSERT INTO meta (key, value) VALUES ('store_id', ?), ('seal', ?), ('created', ?), ('last_seen', '0')",
+        [id, seal, clock::now().0.to_string()],
+    )?;
+    Ok(())
+}
+
+/// Lets what is of an older form be read as if it were of the newest.
+pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
+    if check(tables)? < newest() { tables.script(READABLE) } else { Ok(()) }
+}
+
+/// Brings an older form to the newest, in a transaction of its own.
+pub(crate) fn upgrade(tables: &Tables) -> Result<(), Error> {
+    tables.atomically(|| {
+        update(tables)?;
+        failpoint::pass(failpoint::UPGRADE);
+        Ok(())
+    })
+}
+
+/// Makes what is missing to the newest form, within a transaction. Who writes the older one must have ended:
+/// its statements fail on the newer tables.
+pub(crate) fn update(tables: &Tables) -> Result<(), Error> {
+    // Another process may have done it since the file was looked at.
+    let form = check(tables)?;
+    if form == newest() {
+        return Ok(());
+    }
+    if is_in_use(tables)? {
+        let why = "an older Proem has them open, and this one has to bring them to another form; end it, or wait \
+                   until it has ended, and try again";
+        return Err(Unusable::Other { path: tables.path().to_owned(), why: why.to_owned() }.into());
+    }
+    from(tables, form)
+}
+
+/// Whether another process has the store open for writing.
+fn is_in_use(tables: &Tables) -> Result<bool, Error> {
+    let ids: Vec<String> = tables.rows("SELECT id FROM epochs WHERE ended IS NULL", [], |row| row.get(0))?;
+    Ok(ids.iter().any(|id| epoch::is_alive(tables.path(), id)))
+}
+
+/// Makes the tables of the newest form from those of another, within a transaction.
+fn from(tables: &Tables, form: i64) -> Result<(), Error> {
+    for statements in FORMS.iter().skip(usize::try_from(form).unwrap_or(0)) {
+        tables.script(statements)?;
+    }
+    tables.script(&format!("PRAGMA user_version = {}", newest()))
+}

@@ -1,0 +1,105 @@
+//! What is to be written, and who waits for it.
+
+use tokio::sync::oneshot;
+
+use super::tables::Tables;
+use super::transaction::Transaction;
+use crate::error::Error;
+use crate::failpoint;
+use crate::opening::Origin;
+
+/// Something that can be written. Each kind has a file of its own in [`crate::write`].
+pub(crate) trait Write: Send + 'static {
+    /// What whoever asked for it is told.
+    type Answer: Send + 'static;
+
+    /// Its name, as a failpoint: `fail:` and this makes it fail.
+    const NAME: &'static str;
+
+    /// With whom it shares its transaction.
+    const COMPANY: Company = Company::Any;
+
+    /// Whose store it can be written to; [`Origin::Foreign`] is anybody's.
+    const ORIGIN: Origin = Origin::Own;
+
+    /// Writes it. This may happen twice: what fails in company is tried again alone.
+    fn write(&self, to: &mut Transaction<'_>) -> Result<Self::Answer, Error>;
+
+    /// What is left to do once it is committed, outside any transaction.
+    fn afterwards(answer: &mut Self::Answer, tables: &Tables) {
+        _ = (answer, tables);
+    }
+}
+
+/// With whom something shares its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// With whatever waits at the same time.
+    Any,
+    /// With nobody: it does more than its transaction, or changes what holds for the others.
+    None,
+}
+
+/// Something to be written with who waits for it.
+pub(crate) struct Order<W: Write> {
+    what: W,
+    answer: Option<W::Answer>,
+    waits: oneshot::Sender<Result<W::Answer, Error>>,
+}
+
+impl<W: Write> Order<W> {
+    /// An order for this, and where its answer comes.
+    pub(crate) fn new(what: W) -> (Box<Self>, oneshot::Receiver<Result<W::Answer, Error>>) {
+        let (waits, answer) = oneshot::channel();
+        (Box::new(Self { what, answer: None, waits }), answer)
+    }
+}
+
+/// An order for whatever it is, as the thread takes it.
+pub(crate) trait AnyOrder: Send {
+    /// With whom it shares its transaction.
+    fn company(&self) -> Company;
+
+    /// Writes it, and keeps the answer until it is committed.
+    fn write(&mut self, to: &mut Transaction<'_>) -> Result<(), Error>;
+
+    /// Does what is left to do once it is committed.
+    fn committed(&mut self, tables: &Tables);
+
+    /// Tells who waits that it is committed, or why not.
+    fn tell(self: Box<Self>, outcome: Result<(), Error>);
+}
+
+impl<W: Write> AnyOrder for Order<W> {
+    fn company(&self) -> Company {
+        W::COMPANY
+    }
+
+    fn write(&mut self, to: &mut Transaction<'_>) -> Result<(), Error> {
+        let path = to.tables.path();
+        if W::ORIGIN == Origin::Own && to.epoch().is_none() {
+            return Err(Error::Foreign { path: path.to_owned() });
+        }
+        failpoint::write(W::NAME, path)?;
+        self.answer = Some(self.what.write(to)?);
+        Ok(())
+    }
+
+    fn committed(&mut self, tables: &Tables) {
+        if let Some(answer) = &mut self.answer {
+            W::afterwards(answer, tables);
+        }
+    }
+
+    fn tell(self: Box<Self>, outcome: Result<(), Error>) {
+        let Self { answer, waits, .. } = *self;
+        let told = match (outcome, answer) {
+            (Ok(()), Some(answer)) => Ok(answer),
+            (Err(error), _) => Err(error),
+            // What was never written is not committed; who waits is told that the store is closed.
+            (Ok(()), None) => return,
+        };
+        // Who waited may be gone; what was written stays.
+        _ = waits.send(told);
+    }
+}

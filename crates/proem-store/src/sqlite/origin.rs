@@ -1,0 +1,36 @@
+//! Whose a store is.
+
+use proem_guard::Key;
+use proem_text::hex;
+
+use super::place;
+use super::tables::Tables;
+use crate::error::Error;
+use crate::opening::Origin;
+
+/// What only the installation with this key can write about that store.
+pub(crate) fn seal(key: &Key, id: &str) -> String {
+    hex::encode(key.seal("proem store", id.as_bytes()))
+}
+
+/// The store's own id; empty if it says none.
+pub(crate) fn id(tables: &Tables) -> Result<String, Error> {
+    let id = tables.row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
+    Ok(id.unwrap_or_default())
+}
+
+/// Who created a store.
+pub(crate) fn of(tables: &Tables, key: &Key) -> Result<Origin, Error> {
+    let sealed: Option<(String, String)> = tables.row(
+        "SELECT id.value, seal.value FROM meta id, meta seal WHERE id.key = 'store_id' AND seal.key = 'seal'",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let own = sealed.is_some_and(|(id, found)| seal(key, &id) == found);
+    Ok(if own { Origin::Own } else { Origin::Foreign })
+}
+
+/// Writes down beside a store that it is there.
+pub(crate) fn mark(tables: &Tables) -> Result<(), Error> {
+    place::mark(tables.path(), &id(tables)?)
+}

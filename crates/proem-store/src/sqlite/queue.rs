@@ -1,0 +1,171 @@
+//! The thread that writes: one for each open store, so that what waits shares a transaction and its sync.
+//!
+//! It is no task of anybody's runtime, so it goes on writing what it was given when the caller's runtime ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::order::{AnyOrder, Company, Order, Write};
+use super::transaction::Scribe;
+use crate::error::{Error, Unusable};
+
+/// The most orders that share one transaction.
+const MOST_TOGETHER: usize = 256;
+
+/// The way to the thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Queue {
+    letters: Sender<Letter>,
+    path: Arc<PathBuf>,
+}
+
+/// What the thread is sent.
+enum Letter {
+    /// Something to be written.
+    Order(Box<dyn AnyOrder>),
+    /// The last thing to be written; then the file is closed.
+    Last(Box<dyn AnyOrder>),
+    /// To go, as a process that dies.
+    #[cfg(feature = "laws")]
+    Abandon(oneshot::Sender<()>),
+}
+
+/// Does something that waits for files on a thread of its own, and waits for it here.
+pub(crate) async fn apart<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let (answer, done) = oneshot::channel();
+    // Who waited may be gone.
+    spawn(path, move || _ = answer.send(work()))?;
+    done.await.map_err(|_gone| other(path, "its thread is gone".to_owned()))?
+}
+
+fn spawn(path: &Path, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let thread = thread::Builder::new().name("proem-store".to_owned()).spawn(work);
+    thread.map(drop).map_err(|error| other(path, error.to_string()))
+}
+
+fn other(path: &Path, why: String) -> Error {
+    Unusable::Other { path: path.to_owned(), why }.into()
+}
+
+impl Queue {
+    /// Starts the thread, which opens the store; gives what the opening found, too.
+    pub(crate) async fn start<T: Send + 'static>(
+        path: &Path,
+        open: impl FnOnce() -> Result<(Scribe, T), Error> + Send + 'static,
+    ) -> Result<(Self, T), Error> {
+        let (letters, arrived) = mpsc::channel();
+        let (opened, opening) = oneshot::channel();
+        let live = move || match open() {
+            Ok((scribe, found)) => {
+                if opened.send(Ok(found)).is_ok() {
+                    live(scribe, arrived);
+                }
+            }
+            Err(error) => _ = opened.send(Err(error)),
+        };
+        spawn(path, live)?;
+        let found = opening.await.map_err(|_gone| other(path, "its thread is gone".to_owned()))??;
+        Ok((Self { letters, path: Arc::new(path.to_owned()) }, found))
+    }
+
+    /// Has something written.
+    pub(crate) async fn write<W: Write>(&self, what: W) -> Result<W::Answer, Error> {
+        let (order, answer) = Order::new(what);
+        self.answered(Letter::Order(order), answer).await?
+    }
+
+    /// Has a last thing written, ends the epoch and the thread.
+    pub(crate) async fn close<W: Write>(&self, last: W) -> Result<W::Answer, Error> {
+        let (order, answer) = Order::new(last);
+        self.answered(Letter::Last(order), answer).await?
+    }
+
+    /// Ends the thread, and nothing else.
+    #[cfg(feature = "laws")]
+    pub(crate) async fn abandon(&self) {
+        let (gone, done) = oneshot::channel();
+        _ = self.answered(Letter::Abandon(gone), done).await;
+    }
+
+    async fn answered<T>(&self, letter: Letter, answer: oneshot::Receiver<T>) -> Result<T, Error> {
+        let closed = || other(&self.path, "it is closed".to_owned());
+        self.letters.send(letter).map_err(|_gone| closed())?;
+        answer.await.map_err(|_gone| closed())
+    }
+}
+
+/// The whole life of the thread.
+fn live(mut scribe: Scribe, arrived: Receiver<Letter>) {
+    let mut next = arrived.recv().ok();
+    while let Some(letter) = next.take() {
+        match letter {
+            Letter::Order(first) => {
+                let mut together = vec![first];
+                next = gather(&arrived, &mut together);
+                write(&mut scribe, together);
+            }
+            Letter::Last(order) => {
+                // Who sends something from here on is told that the store is closed.
+                drop(arrived);
+                return close(scribe, order);
+            }
+            #[cfg(feature = "laws")]
+            Letter::Abandon(gone) => {
+                drop(arrived);
+                _ = scribe.tables.close();
+                drop(scribe.epoch);
+                _ = gone.send(());
+                return;
+            }
+        }
+        next = next.or_else(|| arrived.recv().ok());
+    }
+    _ = scribe.tables.close();
+}
+
+/// Takes what waits beside the first as far as that shares its transaction; gives back what does not.
+fn gather(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> Option<Letter> {
+    while together.len() < MOST_TOGETHER && together.iter().all(|order| order.company() == Company::Any) {
+        match arrived.try_recv().ok()? {
+            Letter::Order(order) if order.company() == Company::Any => together.push(order),
+            other => return Some(other),
+        }
+    }
+    None
+}
+
+/// Writes orders in one transaction. If that fails, each has its own, so that none takes others along: that
+/// happens so rarely that it costs less than a savepoint for each.
+fn write(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
+    let mut outcome = scribe.transact(|to| orders.iter_mut().try_for_each(|order| order.write(to)));
+    if outcome.is_err() && orders.len() > 1 {
+        return orders.into_iter().for_each(|order| write(scribe, vec![order]));
+    }
+    for mut order in orders {
+        if outcome.is_ok() {
+            order.committed(&scribe.tables);
+        }
+        order.tell(std::mem::replace(&mut outcome, Ok(())));
+    }
+}
+
+/// Writes the last order, closes the file, and only then answers.
+fn close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
+    let outcome = match scribe.epoch {
+        Some(_) => scribe.transact(|to| last.write(to)),
+        None => Ok(()),
+    };
+    let Scribe { tables, epoch, .. } = scribe;
+    _ = tables.close();
+    if let (Ok(()), Some(epoch)) = (&outcome, epoch) {
+        epoch.end();
+    }
+    last.tell(outcome);
+}

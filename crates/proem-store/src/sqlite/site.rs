@@ -1,0 +1,147 @@
+//! Where a store lies, and connections to it.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::form;
+use super::place::{self, There};
+use super::tables::{Tables, unusable};
+use crate::error::Error;
+
+/// How long it is waited for another process's transaction.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A store as everybody in this process reads it.
+#[derive(Debug)]
+pub(crate) struct Site {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The zone by which days are booked.
+    pub(crate) zone: TimeZone,
+    sight: Sight,
+}
+
+/// Where what is read comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// The file, which others may write meanwhile.
+    Shared,
+    /// The file, which nobody can write: its folder is read-only and there is no log.
+    Immutable,
+    /// There is no file: an empty store in memory.
+    Nothing,
+}
+
+impl Site {
+    /// That of a store that is written here.
+    pub(crate) const fn written(path: PathBuf, zone: TimeZone) -> Self {
+        Self { path, zone, sight: Sight::Shared }
+    }
+
+    /// That of one that is only read here.
+    pub(crate) fn read(path: PathBuf, zone: TimeZone) -> Result<Self, Error> {
+        let sight = sight(&path)?;
+        Ok(Self { path, zone, sight })
+    }
+
+    /// Whether there is nothing.
+    pub(crate) const fn is_empty(&self) -> bool {
+        matches!(self.sight, Sight::Nothing)
+    }
+
+    /// A connection that only reads, and finds the newest form.
+    pub(crate) fn connect(&self) -> Result<Tables, Error> {
+        let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = match self.sight {
+            Sight::Shared => Connection::open_with_flags(&self.path, read_only),
+            Sight::Immutable => {
+                Connection::open_with_flags(immutable(&self.path), read_only | OpenFlags::SQLITE_OPEN_URI)
+            }
+            Sight::Nothing => Connection::open_in_memory(),
+        };
+        let tables = connected(opened, &self.path)?;
+        match self.sight {
+            Sight::Nothing => form::make(&tables, None)?,
+            Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
+        }
+        Ok(tables)
+    }
+}
+
+/// The connection that writes; the file is there.
+pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let tables = connected(Connection::open_with_flags(path, flags), path)?;
+    match there {
+        // It counts before there are tables, and before the log that the next line makes; later it only costs a
+        // transaction.
+        There::Nothing | There::Empty => tables.script("PRAGMA auto_vacuum = INCREMENTAL")?,
+        There::File => {}
+    }
+    // What is deleted in passing, sealed states, is overwritten where that costs no writing; a purge overwrites
+    // all. Of the file 16 MiB stay in memory.
+    tables.script(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA secure_delete = FAST;
+         PRAGMA cache_size = -16384;
+         PRAGMA trusted_schema = OFF",
+    )?;
+    Ok(tables)
+}
+
+/// What every connection is told.
+fn connected(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables, Error> {
+    let connection = opened.map_err(|error| unusable(path, &error))?;
+    // A plan goes by no statement's values: otherwise some are planned anew for each value that is bound to them,
+    // which costs more than running them (<https://www.sqlite.org/queryplanner-ng.html#qpstab>).
+    let told = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
+    told.and_then(|_| connection.busy_timeout(PATIENCE)).map_err(|error| unusable(path, &error))?;
+    let tables = Tables::new(connection, path.to_owned());
+    tables.script("PRAGMA foreign_keys = ON")?;
+    Ok(tables)
+}
+
+/// How a file is read that nobody here writes.
+fn sight(path: &Path) -> Result<Sight, Error> {
+    if place::look(path)? != There::File {
+        return Ok(Sight::Nothing);
+    }
+    let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
+    // Without a log and with a folder in which none can be made, nobody can be writing.
+    let is_immutable = !writable && place::size(&place::beside(path, "-wal")) == 0;
+    Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
+}
+
+/// The address of a file that doesn't change (<https://www.sqlite.org/uri.html>). Whatever a path may hold, each
+/// byte that could mean something in an address stands as its digits.
+fn immutable(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => _ = write!(address, "%{byte:02x}"),
+        }
+    }
+    address.push_str("?immutable=1");
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_a_path_in_an_address() {
+        let check = |path: &str, expected: &str| assert_eq!(immutable(Path::new(path)), expected);
+        check("/state/records.db", "file:/state/records.db?immutable=1");
+        check("/a b?mode=rw#x/%41/ä", "file:/a%20b%3fmode%3drw%23x/%2541/%c3%a4?immutable=1");
+    }
+}

@@ -1,0 +1,45 @@
+//! What a run asked and what was answered.
+
+use proem_text::json::compact;
+use serde_json::json;
+
+use super::event::RunEvent;
+use super::run::must_be_there;
+use crate::error::Error;
+use crate::record::NewApproval;
+use crate::sqlite::{Transaction, Write};
+use crate::store::Store;
+
+impl Store {
+    /// Writes what a run asked and what was answered.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such a run, [`Error::Unusable`].
+    pub async fn approve(&self, approvals: Vec<NewApproval>) -> Result<(), Error> {
+        self.write(approvals).await
+    }
+}
+
+/// All of them or none.
+impl Write for Vec<NewApproval> {
+    type Answer = ();
+    const NAME: &'static str = "approve";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
+        self.iter().try_for_each(|approval| write(to, approval))
+    }
+}
+
+fn write(to: &mut Transaction<'_>, approval: &NewApproval) -> Result<(), Error> {
+    let (at, run, actor) = (to.at(approval.at), &approval.run, approval.actor.to_string());
+    must_be_there(to.tables, run)?;
+    let options = compact(&json!(approval.options));
+    to.tables.execute(
+        "INSERT INTO approvals (run, project, actor, at, step, question, options, answer) \
+         SELECT id, project, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
+        (&actor, at.0, approval.step, &approval.question, options, approval.answer, &run.0),
+    )?;
+    let details = json!({ "step": approval.step, "answer": approval.answer, "actor": actor });
+    RunEvent { run, at, what: "answered", details }.write(to.tables)
+}

@@ -1,0 +1,182 @@
+//! What is reserved for attempts, and what is booked once they are over.
+//!
+//! Invariant: with every line of usage its run's sums and the sums of its day grow by the same, and each attempt has
+//! one line at most.
+
+use proem_engine::call::{FailureKind, Usage};
+use proem_engine::run::Time;
+use proem_text::json::compact;
+use rusqlite::{Row, params};
+use serde_json::json;
+
+use super::amount::{MOST, number};
+use super::event::RunEvent;
+use crate::error::Error;
+use crate::record::{AttemptId, RunId, Settlement, Used};
+use crate::sqlite::Tables;
+
+/// What an attempt reserves, as it is stored.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    pub(super) id: i64,
+    pub(super) run: RunId,
+    pub(super) effect: i64,
+    pub(super) attempt: i64,
+    pub(super) most_nanos: Option<i64>,
+    pub(super) most_tokens: i64,
+    pub(super) is_open: bool,
+}
+
+/// The columns of a [`Reservation`].
+const COLUMNS: &str = "SELECT id, run, effect, attempt, most_nanos, most_tokens, state = 'open' FROM attempts";
+
+fn reservation(row: &Row<'_>) -> rusqlite::Result<Reservation> {
+    Ok(Reservation {
+        id: row.get(0)?,
+        run: RunId(row.get(1)?),
+        effect: row.get(2)?,
+        attempt: row.get(3)?,
+        most_nanos: row.get(4)?,
+        most_tokens: row.get(5)?,
+        is_open: row.get(6)?,
+    })
+}
+
+/// What an attempt reserves.
+pub(super) fn of(tables: &Tables, AttemptId(id): AttemptId) -> Result<Reservation, Error> {
+    let found = tables.row(&format!("{COLUMNS} WHERE id = ?"), [id], reservation)?;
+    found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`")))
+}
+
+/// What is open of an epoch.
+pub(super) fn open_of(tables: &Tables, epoch: &str) -> Result<Vec<Reservation>, Error> {
+    tables.rows(&format!("{COLUMNS} WHERE state = 'open' AND epoch = ? ORDER BY id"), [epoch], reservation)
+}
+
+/// What is booked for an attempt.
+#[derive(Debug, Default)]
+struct Booking {
+    state: &'static str,
+    input: Option<i64>,
+    cache_read: Option<i64>,
+    cache_written: Option<i64>,
+    output: Option<i64>,
+    reported: Option<String>,
+    nanos: Option<i64>,
+    tokens: i64,
+}
+
+impl Booking {
+    fn new(used: &Used, reserved: &Reservation) -> Self {
+        match used {
+            Used::Reported(usage, nanos) => Self::reported(usage, nanos.map(|nanos| nanos.0), reserved),
+            Used::Nothing => Self {
+                state: "unsent",
+                input: Some(0),
+                cache_read: Some(0),
+                cache_written: Some(0),
+                output: Some(0),
+                nanos: Some(0),
+                ..Self::default()
+            },
+            Used::Unknown => {
+                Self { state: "unknown", nanos: reserved.most_nanos, tokens: reserved.most_tokens, ..Self::default() }
+            }
+        }
+    }
+
+    /// What a report says is booked; what it doesn't say is booked in full.
+    fn reported(usage: &Usage, nanos: Option<u64>, reserved: &Reservation) -> Self {
+        let tokens = usage.input.zip(usage.output).map(|(input, output)| number(input.saturating_add(output)));
+        Self {
+            state: "reported",
+            input: usage.input.map(number),
+            cache_read: usage.cache_read.map(number),
+            cache_written: Some(number(usage.cache_written())),
+            output: usage.output.map(number),
+            reported: Some(compact(&json!(usage))),
+            nanos: nanos.map(number).or(reserved.most_nanos),
+            tokens: tokens.unwrap_or(reserved.most_tokens),
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.state == "unknown"
+    }
+}
+
+/// Writes everything that is booked for an open attempt; without a settlement nobody knows what it used.
+pub(super) fn book(
+    tables: &Tables,
+    reserved: &Reservation,
+    at: Time,
+    settlement: Option<&Settlement>,
+) -> Result<(), Error> {
+    let booking = Booking::new(settlement.map_or(&Used::Unknown, |settlement| &settlement.used), reserved);
+    tables.execute("UPDATE attempts SET state = ? WHERE id = ?", (booking.state, reserved.id))?;
+    usage(tables, reserved.id, &booking, at, settlement)?;
+    spend(tables, reserved.id, &booking)?;
+    // What one attempt doesn't know, the run doesn't know: null and a number make null.
+    let nanos = booking.nanos.filter(|_| !booking.is_unknown());
+    tables.execute(
+        "UPDATE runs SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?, \
+         output_tokens = output_tokens + ?, nanos = nanos + ? WHERE id = ?",
+        (booking.input, booking.cache_read, booking.output, nanos, &reserved.run.0),
+    )?;
+    let details = json!({
+        "effect": reserved.effect, "attempt": reserved.attempt, "state": booking.state,
+        "nanos": booking.nanos, "tokens": booking.tokens,
+    });
+    RunEvent { run: &reserved.run, at, what: "settled", details }.write(tables)
+}
+
+/// Writes the line of what an attempt used.
+fn usage(
+    tables: &Tables,
+    attempt: i64,
+    booking: &Booking,
+    at: Time,
+    settlement: Option<&Settlement>,
+) -> Result<(), Error> {
+    tables.execute(
+        "INSERT INTO usage (attempt, project, actor, at, status, failed, bytes, took_ms, waited_ms, input_tokens, \
+         cache_read_tokens, cache_written_tokens, output_tokens, reported, nanos, tokens) \
+         SELECT id, project, actor, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM attempts WHERE id = ?",
+        params![
+            at.0,
+            settlement.and_then(|settlement| settlement.status),
+            settlement.and_then(|settlement| settlement.failed).map(FailureKind::as_str),
+            settlement.map_or(0, |settlement| number(settlement.bytes)),
+            settlement.map_or(0, |settlement| number(settlement.took_ms)),
+            settlement.map_or(0, |settlement| number(settlement.waited_ms)),
+            booking.input,
+            booking.cache_read,
+            booking.cache_written,
+            booking.output,
+            booking.reported,
+            booking.nanos,
+            booking.tokens,
+            attempt,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Adds a booking to the sums of its day. Money and tokens stay far below what an integer holds; the least of both
+/// keeps it so.
+fn spend(tables: &Tables, attempt: i64, booking: &Booking) -> Result<(), Error> {
+    tables.execute(
+        "INSERT INTO spend (project, day, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced) \
+         SELECT attempts.project, attempts.day, coalesce(calls.model, runs.model), \
+         coalesce(calls.endpoint, runs.endpoint), coalesce(calls.agent, runs.agent), \
+         coalesce(calls.prompt, runs.prompt), 1, ?, ?, ?, ? FROM attempts JOIN runs ON runs.id = attempts.run \
+         LEFT JOIN calls ON calls.run = attempts.run AND calls.effect = attempts.effect WHERE attempts.id = ? \
+         ON CONFLICT (day, project, model, endpoint, agent, prompt) DO UPDATE SET attempts = attempts + 1, \
+         nanos = min(nanos + excluded.nanos, 1 << 61), tokens = min(tokens + excluded.tokens, 1 << 61), \
+         unknown = unknown + excluded.unknown, unpriced = unpriced + excluded.unpriced",
+        (booking.nanos.unwrap_or(0), booking.tokens, booking.is_unknown(), booking.nanos.is_none(), attempt),
+    )?;
+    Ok(())
+}
+
+const _: () = assert!(MOST < 1 << 61, "one booking more stays an integer");

@@ -1,0 +1,127 @@
+//! What counts against caps at a moment, and whether there is room for an attempt.
+
+use jiff::tz::TimeZone;
+use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit, Verdict, judge};
+use proem_engine::run::Time;
+use rusqlite::Row;
+
+use super::amount::count;
+use crate::error::Error;
+use crate::record::{NewAttempt, RunId};
+use crate::sqlite::Tables;
+
+/// A time of the ledger.
+#[derive(Debug)]
+pub(super) struct Moment {
+    pub(super) at: Time,
+    /// Its day in the declared zone, as 2026-11-22.
+    pub(super) day: String,
+    /// That day's month, as 2026-11.
+    month: String,
+}
+
+impl Moment {
+    /// A time with its day in a zone, and that day's month.
+    pub(super) fn new(at: Time, zone: &TimeZone) -> Self {
+        let clamped = at.0.clamp(jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
+        let timestamp = jiff::Timestamp::from_millisecond(clamped).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let day = timestamp.to_zoned(zone.clone()).date().to_string();
+        let month = day.rsplit_once('-').map_or_else(|| day.clone(), |(month, _)| month.to_owned());
+        Self { at, day, month }
+    }
+
+    /// What comes after every day of the month: days lie between its name and its name with a sign that
+    /// comes after `-`.
+    fn end(&self) -> String {
+        format!("{}~", self.month)
+    }
+}
+
+/// What is settled or open, as far as it counts alike against caps.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    open: bool,
+    month: bool,
+    day: bool,
+    project: bool,
+    run: bool,
+    nanos: u64,
+    tokens: u64,
+}
+
+impl Line {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            open: row.get(0)?,
+            month: row.get(1)?,
+            day: row.get(2)?,
+            project: row.get(3)?,
+            run: row.get(4)?,
+            nanos: count(row.get(5)?),
+            tokens: count(row.get(6)?),
+        })
+    }
+
+    /// Whether it counts against a cap.
+    const fn counts(&self, cap: &Cap) -> bool {
+        let whose = match cap.scope {
+            Scope::User => true,
+            Scope::Project => self.project,
+        };
+        match cap.period {
+            Period::Run => self.run,
+            Period::Day => self.day && whose,
+            Period::Month => self.month && whose,
+        }
+    }
+}
+
+/// Judges an attempt by what is settled and open at a moment.
+pub(super) fn judged(tables: &Tables, run: &RunId, attempt: &NewAttempt, now: &Moment) -> Result<Verdict, Error> {
+    // Whoever has no cap asks nothing of the file.
+    let lines = if attempt.caps.is_empty() { Vec::new() } else { lines(tables, run, now)? };
+    let caps: Vec<(Cap, Spent)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
+    Ok(judge(&attempt.bound, &caps))
+}
+
+/// What counts against a cap.
+fn spent(lines: &[Line], cap: &Cap) -> Spent {
+    let mut spent = Spent::default();
+    for line in lines.iter().filter(|line| line.counts(cap)) {
+        let amount = match cap.unit {
+            Unit::NanoDollars => line.nanos,
+            Unit::Tokens => line.tokens,
+        };
+        let sum = if line.open { &mut spent.open } else { &mut spent.settled };
+        *sum = sum.saturating_add(amount);
+    }
+    spent
+}
+
+/// The sums of what is settled and open: of the month, of the day in it, of the run.
+///
+/// A month's days are read from the sums that are kept with every booking, whatever there is of attempts; what is
+/// open is read by the index of open attempts, which is as short as the list of calls under way.
+fn lines(tables: &Tables, run: &RunId, now: &Moment) -> Result<Vec<Line>, Error> {
+    let (Moment { day, month, .. }, last, run) = (now, now.end(), &run.0);
+    let mut lines = tables.rows(
+        "SELECT 0, 1, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), 0, sum(nanos), sum(tokens) \
+         FROM spend WHERE day > ?3 AND day < ?4 GROUP BY 3, 4",
+        [day, run, month, &last],
+        Line::read,
+    )?;
+    lines.extend(tables.rows(
+        "SELECT 1, day > ?3 AND day < ?4, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), run = ?2, \
+         sum(coalesce(most_nanos, 0)), sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5",
+        [day, run, month, &last],
+        Line::read,
+    )?);
+    lines.extend(tables.rows(
+        "SELECT 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
+         ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
+         FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
+        [run],
+        Line::read,
+    )?);
+    Ok(lines)
+}

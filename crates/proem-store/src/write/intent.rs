@@ -1,0 +1,164 @@
+//! What is written before something is done: the run, its call, and the booking of the attempt.
+
+use proem_engine::ledger::{Bound, Refusal, Short, Verdict};
+use rusqlite::params;
+use serde_json::json;
+
+use super::amount::number;
+use super::call::CallPlace;
+use super::caps::{Moment, judged};
+use super::epochs;
+use super::event::RunEvent;
+use super::run::{RunLines, no_run};
+use super::settlement::{passed, settle};
+use crate::error::Error;
+use crate::failpoint;
+use crate::record::{AttemptId, Intent, NewAttempt};
+use crate::sqlite::{Transaction, Write};
+use crate::store::Store;
+
+/// Whether an attempt is booked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booked {
+    /// It is, and may be made.
+    Yes(AttemptId),
+    /// Others have to be settled first; ask again.
+    Wait(Short),
+    /// It is not, and must not be made. The run and its call are recorded all the same.
+    No(Refusal),
+}
+
+impl Store {
+    /// Writes what is about to be done, and books it, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] if it can't be written; then nothing of it is.
+    pub async fn intend(&self, intent: Intent) -> Result<Booked, Error> {
+        let settles = intent.settles.is_some();
+        passed("before-settlement", settles);
+        failpoint::pass("before-intent");
+        let booked = self.write(intent).await?;
+        passed("after-settlement", settles);
+        failpoint::pass("after-intent");
+        Ok(booked)
+    }
+}
+
+impl Write for Intent {
+    type Answer = Booked;
+    const NAME: &'static str = "intent";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<Booked, Error> {
+        let at = to.at(self.attempt.at);
+        if let Some(settlement) = &self.settles {
+            settle(to, settlement)?;
+        }
+        let (run, begins, snapshot) = (&self.run, self.begins.as_deref(), self.snapshot.as_ref());
+        RunLines { run, begins, steps: &self.steps, snapshot }.write(to, at)?;
+        if let Some(new) = &self.call {
+            CallPlace { run, effect: new.effect, at }.call(to.tables, new)?;
+        }
+        to.tables.execute(
+            "UPDATE runs SET state = 'running' WHERE id = ? AND state = 'asking' AND epoch = ?",
+            (&run.0, to.epoch_id()),
+        )?;
+        match known(to, self)? {
+            Some(known) => Ok(Booked::Yes(known)),
+            None => book(to, self, &Moment::new(at, &to.opening.zone)),
+        }
+    }
+}
+
+/// A run with the attempt that is asked for, as far as they are there.
+struct Found {
+    state: String,
+    epoch: String,
+    attempt: Option<FoundAttempt>,
+}
+
+struct FoundAttempt {
+    id: AttemptId,
+    state: String,
+    epoch: String,
+}
+
+/// The attempt that is asked for, if it is booked already. Fails if the run is not this process's to go on with.
+fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Error> {
+    let (run, NewAttempt { effect, attempt, .. }) = (&intent.run, &intent.attempt);
+    let found = to.tables.row(
+        "SELECT runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch FROM runs \
+         LEFT JOIN attempts ON attempts.run = runs.id AND attempts.effect = ? AND attempts.attempt = ? \
+         WHERE runs.id = ?",
+        (effect.0, attempt, &run.0),
+        |row| {
+            let attempt = match row.get(2)? {
+                Some(id) => Some(FoundAttempt { id: AttemptId(id), state: row.get(3)?, epoch: row.get(4)? }),
+                None => None,
+            };
+            Ok(Found { state: row.get(0)?, epoch: row.get(1)?, attempt })
+        },
+    )?;
+    let found = found.ok_or_else(|| no_run(run))?;
+    if found.state == "ended" {
+        return Err(Error::Conflict(format!("run `{run}` has ended; fork it to go on")));
+    }
+    if found.epoch != to.epoch_id() {
+        return Err(Error::Conflict(format!("run `{run}` belongs to another process; resume it to go on")));
+    }
+    match found.attempt {
+        None => Ok(None),
+        Some(known) if known.state == "open" && known.epoch == to.epoch_id() => Ok(Some(known.id)),
+        Some(_) => Err(Error::Conflict(format!(
+            "attempt {attempt} of call {} of run `{run}` is settled already; ask for the next one",
+            effect.0
+        ))),
+    }
+}
+
+/// Books an attempt if every cap has room for it.
+fn book(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<Booked, Error> {
+    let (run, attempt) = (&intent.run, &intent.attempt);
+    let mut verdict = judged(to.tables, run, attempt, now)?;
+    // What the dead left open is in nobody's way once it is settled: whoever would wait for them buries them first,
+    // for they will not settle anything themselves.
+    if matches!(verdict, Verdict::Wait(_)) && epochs::bury(to, now.at)? > 0 {
+        verdict = judged(to.tables, run, attempt, now)?;
+    }
+    let event = |what, booked: &str| {
+        let details = json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": booked });
+        RunEvent { run, at: now.at, what, details }.write(to.tables)
+    };
+    match verdict {
+        Verdict::Wait(short) => Ok(Booked::Wait(short)),
+        Verdict::Refuse(refusal) => {
+            event("refused", "no")?;
+            Ok(Booked::No(refusal))
+        }
+        Verdict::Book => {
+            event("intended", "yes")?;
+            reserve(to, intent, now).map(Booked::Yes)
+        }
+    }
+}
+
+/// Writes the line of an attempt, which gives its number.
+fn reserve(to: &Transaction<'_>, intent: &Intent, now: &Moment) -> Result<AttemptId, Error> {
+    let (run, NewAttempt { effect, attempt, bound, .. }) = (&intent.run, &intent.attempt);
+    let Bound { nanos, tokens } = bound;
+    let id = to.tables.insert(
+        "INSERT INTO attempts (run, effect, attempt, project, actor, epoch, at, day, most_nanos, most_tokens, \
+         state) SELECT id, ?, ?, project, actor, ?, ?, ?, ?, ?, 'open' FROM runs WHERE id = ?",
+        params![
+            effect.0,
+            attempt,
+            to.epoch_id(),
+            now.at.0,
+            now.day,
+            nanos.map(|nanos| number(nanos.0)),
+            number(*tokens),
+            run.0,
+        ],
+    )?;
+    id.map(AttemptId).ok_or_else(|| no_run(run))
+}

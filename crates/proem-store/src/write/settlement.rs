@@ -1,0 +1,78 @@
+//! What became of an attempt.
+
+use proem_engine::run::Time;
+
+use super::booking::{self, book};
+use super::content::contents;
+use crate::error::Error;
+use crate::failpoint;
+use crate::record::{CallResult, CallState, Settlement};
+use crate::sqlite::{Transaction, Write};
+use crate::store::Store;
+
+impl Store {
+    /// Writes what became of an attempt, and settles it. A second settlement changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] if it can't be written; the attempt then stays open, and is settled in full when this
+    /// process is gone.
+    pub async fn settle(&self, settlement: Settlement) -> Result<(), Error> {
+        failpoint::pass("before-settlement");
+        self.write(settlement).await?;
+        failpoint::pass("after-settlement");
+        Ok(())
+    }
+}
+
+/// Passes a settlement's place where one goes along.
+pub(super) fn passed(name: &str, settles: bool) {
+    if settles {
+        failpoint::pass(name);
+    }
+}
+
+impl Write for Settlement {
+    type Answer = ();
+    const NAME: &'static str = "settle";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
+        settle(to, self)
+    }
+}
+
+/// Settles an attempt; one that is settled stays as it is.
+pub(super) fn settle(to: &mut Transaction<'_>, settlement: &Settlement) -> Result<(), Error> {
+    // A settlement that goes along with an intent or an end is one as well.
+    failpoint::write(Settlement::NAME, to.tables.path())?;
+    let at = to.at(settlement.at);
+    let reserved = booking::of(to.tables, settlement.attempt)?;
+    if !reserved.is_open {
+        return Ok(());
+    }
+    book(to.tables, &reserved, at, Some(settlement))?;
+    match &settlement.result {
+        Some(result) => answer(to, &reserved, result, at),
+        None => Ok(()),
+    }
+}
+
+/// Writes the end of an attempt's call.
+fn answer(to: &Transaction<'_>, reserved: &booking::Reservation, result: &CallResult, at: Time) -> Result<(), Error> {
+    contents(to.tables, [&result.result])?;
+    to.tables.execute(
+        "UPDATE calls SET ended = ?, state = ?, result = ?, finish = ? WHERE run = ? AND effect = ?",
+        (at.0, word(result.state), &result.result.hash, &result.finish, &reserved.run.0, reserved.effect),
+    )?;
+    Ok(())
+}
+
+/// The word that is stored.
+const fn word(state: CallState) -> &'static str {
+    match state {
+        CallState::Pending => "pending",
+        CallState::Answered => "answered",
+        CallState::Failed => "failed",
+        CallState::Unknown => "unknown",
+    }
+}
