@@ -4,6 +4,7 @@
 //! [`Error`] says what kind of failure it is and, as a [`Hint`], what could be done about it. No text here names a
 //! flag or a command: whoever shows a hint words it.
 
+pub mod book;
 pub mod calling;
 pub mod catalogue;
 pub mod config;
@@ -15,6 +16,8 @@ pub mod message;
 pub mod places;
 pub mod project;
 pub mod records;
+pub mod run;
+pub mod runs;
 pub mod secrets;
 pub mod selecting;
 pub mod trust;

@@ -37,6 +37,26 @@ pub enum Hint {
         /// The run's short id.
         run: String,
     },
+    /// See what was wrong with each answer, or give the prompt a value for this case.
+    ExplainOrFallBack,
+    /// See what the model said when it refused.
+    SeeRefusal,
+    /// Let a run take longer.
+    AllowMoreTime,
+    /// Choose another file for a batch's results.
+    ChooseResults,
+    /// Delete the file of a batch's results, or choose another one.
+    DeleteOrChooseResults,
+    /// Make a book.
+    MakeBook,
+    /// See what is wrong in a book, and fix it.
+    CheckBook,
+    /// Name one of the runs that are listed.
+    NameRun,
+    /// Name a second run to compare with.
+    CompareRuns,
+    /// Take over the records of another installation.
+    AdoptRecords,
 }
 
 /// A line for a person, with what could be done about it.

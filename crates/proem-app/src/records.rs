@@ -1,5 +1,7 @@
 //! The records as commands use them: where they are, who writes them, what configuration says.
 
+pub mod failures;
+pub mod file;
 pub mod learning;
 pub mod writing;
 
@@ -28,6 +30,26 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|e| Failure::outside(format!("could not start the runtime: {e}")))
+}
+
+/// Whose runs are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// This project's.
+    Project,
+    /// Everybody's that are recorded here.
+    All,
+}
+
+impl Whose {
+    /// The project whose runs are meant; `None` for all.
+    #[must_use]
+    pub fn owner(self, project: &Project) -> Option<Owner> {
+        match self {
+            Self::Project => Some(owner(project)),
+            Self::All => None,
+        }
+    }
 }
 
 /// Whose records a project's are.

@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers and texts as people read them on a line.
+
+use proem_guard::show;
 
 /// `1 run`, `2 runs`, `12,345 runs`.
 #[must_use]
@@ -19,4 +21,27 @@ pub fn grouped(number: usize) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A text from anywhere on one line of at most `width` cells, with what is hidden or wider
+/// than a cell escaped.
+#[must_use]
+pub fn cut(text: &str, width: usize) -> String {
+    let shown = show::terminal_str(text).into_string();
+    let shown: String =
+        shown.chars().map(|c| if is_narrow(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
+    if shown.chars().count() <= width {
+        return shown;
+    }
+    let kept: String = shown.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Whether a character surely takes one cell: those of the Latin, Greek and Cyrillic alphabets,
+/// general punctuation, arrows, mathematics and box drawing. Source: Unicode Standard Annex 11, East
+/// Asian Width, whose wide characters are all elsewhere.
+const fn is_narrow(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{22ff}' | '\u{2500}'..='\u{259f}'
+        | '\u{27e8}' | '\u{27e9}')
 }

@@ -8,6 +8,10 @@ pub(crate) mod risk;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use proem_agents::prompted::Given;
+use proem_app::records::writing::Record;
+use proem_app::run::options::{Carriage, RunOptions};
+use proem_engine::run::Limits;
 use proem_runtime::readers::Kind;
 use proem_text::Source;
 
@@ -389,6 +393,30 @@ pub(crate) struct Run {
     /// The folder whose project's book is meant
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
+}
+
+impl Run {
+    /// What the use case is asked for.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            prompt: self.prompt.clone(),
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            concurrency: self.concurrency,
+            given: if self.input_untrusted { Given::FromOutside } else { Given::ByCaller },
+            input_tokens: self.budget,
+            limits: Limits { attempts: self.attempts, tokens: self.max_tokens },
+            most: self.max_cost,
+            seconds: self.timeout,
+            carriage: if self.dry_run {
+                Carriage::Nobody
+            } else {
+                Carriage::taped(self.record.clone(), self.replay.clone())
+            },
+            adapting: self.wishes.adapting(),
+            record: if self.no_record { Record::No } else { Record::AsConfigured },
+        }
+    }
 }
 
 fn name_and_text(argument: &str) -> Result<(String, String), String> {

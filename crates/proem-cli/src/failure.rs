@@ -32,6 +32,11 @@ impl Failure {
         Self(Error::bug(what, error))
     }
 
+    /// The same for a use case that hands a failure of this program's on.
+    pub(crate) fn into_error(self) -> Error {
+        self.0
+    }
+
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(match self.0.kind() {
             ErrorKind::Negative => 1,

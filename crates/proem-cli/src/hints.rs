@@ -33,6 +33,18 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::CheckCatalogue => "; `proem catalogue check` lists them".to_owned(),
         Hint::SeeLearned { prompt } => format!("; see proem adapt {prompt}"),
         Hint::SeeRun { run } => format!("; see proem runs show {run}"),
+        Hint::ExplainOrFallBack => {
+            "; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case".to_owned()
+        }
+        Hint::SeeRefusal => "; --json shows what it said".to_owned(),
+        Hint::AllowMoreTime => "; raise --timeout".to_owned(),
+        Hint::ChooseResults => "; choose another --out".to_owned(),
+        Hint::DeleteOrChooseResults => "; delete it or choose another --out".to_owned(),
+        Hint::MakeBook => "; `proem init` makes one".to_owned(),
+        Hint::CheckBook => "; fix what `proem book check` shows".to_owned(),
+        Hint::NameRun => "; name one that `proem runs list` shows".to_owned(),
+        Hint::CompareRuns => "; name a run to compare it with, such as `proem runs diff last~1 last`".to_owned(),
+        Hint::AdoptRecords => "; look at `proem store adopt`".to_owned(),
         // What has no words here is left to the message.
         _ => String::new(),
     }
@@ -57,6 +69,19 @@ mod tests {
             ),
             (Hint::ChooseProvider(texts(&["a", "b"])), "x; choose --provider from a, b"),
             (Hint::Record, "x; leave out --no-record"),
+            (
+                Hint::ExplainOrFallBack,
+                "x; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case",
+            ),
+            (Hint::SeeRefusal, "x; --json shows what it said"),
+            (Hint::AllowMoreTime, "x; raise --timeout"),
+            (Hint::ChooseResults, "x; choose another --out"),
+            (Hint::DeleteOrChooseResults, "x; delete it or choose another --out"),
+            (Hint::MakeBook, "x; `proem init` makes one"),
+            (Hint::CheckBook, "x; fix what `proem book check` shows"),
+            (Hint::NameRun, "x; name one that `proem runs list` shows"),
+            (Hint::CompareRuns, "x; name a run to compare it with, such as `proem runs diff last~1 last`"),
+            (Hint::AdoptRecords, "x; look at `proem store adopt`"),
         ] {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }

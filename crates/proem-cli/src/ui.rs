@@ -19,7 +19,7 @@ pub(crate) use self::output::{document as document_text, report_on_stdout};
 pub(crate) use self::progress::{cleared, target};
 use crate::failure::Failure;
 use crate::hints;
-pub(crate) use proem_app::words::{counted, grouped};
+pub(crate) use proem_app::words::{counted, cut, grouped};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -168,27 +168,6 @@ pub(crate) fn cell(text: &str, width: usize) -> String {
     let shown = cut(text, width);
     let gap = width.saturating_sub(shown.chars().count());
     format!("{shown}{}", " ".repeat(gap))
-}
-
-/// A text from anywhere on one line of at most `width` cells, escaped as in [`cell`].
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    let shown = show::terminal_str(text).into_string();
-    let shown: String =
-        shown.chars().map(|c| if is_narrow(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
-    if shown.chars().count() <= width {
-        return shown;
-    }
-    let kept: String = shown.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
-}
-
-/// Whether a character surely takes one cell: those of the Latin, Greek and Cyrillic alphabets,
-/// general punctuation, arrows, mathematics and box drawing. Source: Unicode Standard Annex 11, East
-/// Asian Width, whose wide characters are all elsewhere.
-const fn is_narrow(c: char) -> bool {
-    matches!(c, ' '..='~' | '\u{a0}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
-        | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{22ff}' | '\u{2500}'..='\u{259f}'
-        | '\u{27e8}' | '\u{27e9}')
 }
 
 /// A whole number in at most six cells: `9,999`, `12.3k`, `4.5M`.

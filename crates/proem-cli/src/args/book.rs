@@ -4,6 +4,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use proem_app::book::live::LiveOptions;
+use proem_app::records::learning::{Adapting, CallerWishes};
+use proem_app::records::writing::Record;
+use proem_app::run::options::Carriage;
 
 use super::models::with_models;
 
@@ -90,4 +94,24 @@ pub(crate) struct BookTest {
     pub(crate) no_record: bool,
     #[command(flatten)]
     pub(crate) place: BookPlace,
+}
+
+impl BookTest {
+    /// What the use case that asks a model is asked for.
+    pub(crate) fn live(&self) -> LiveOptions {
+        let wishes = CallerWishes {
+            time_sensitive: self.time_sensitive,
+            compliance_required: self.compliance_required,
+            preferred_format: self.preferred_format.clone().map(|name| (name, "--preferred-format")),
+        };
+        LiveOptions {
+            root: self.place.root.clone(),
+            times: self.times,
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
+            adapting: Adapting { wishes, is_off: false },
+            record: if self.no_record { Record::No } else { Record::AsConfigured },
+        }
+    }
 }

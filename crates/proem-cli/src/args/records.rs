@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use proem_app::config::dollars;
+use proem_app::records::Whose;
 use proem_app::records::learning::{Adapting, CallerWishes};
 use proem_engine::call::NanoDollars;
+use proem_engine::profile::Judgement;
 
 pub(super) const ADAPT_EXAMPLES: &str = "\
 Examples:
@@ -124,6 +126,13 @@ pub(crate) struct RecordsPlace {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl RecordsPlace {
+    /// Whose runs are meant.
+    pub(crate) const fn whose(&self) -> Whose {
+        if self.all { Whose::All } else { Whose::Project }
+    }
 }
 
 #[derive(Debug, Parser)]
@@ -334,6 +343,15 @@ pub(crate) enum VerdictArg {
     Good,
     /// It was not
     Bad,
+}
+
+impl From<VerdictArg> for Judgement {
+    fn from(verdict: VerdictArg) -> Self {
+        match verdict {
+            VerdictArg::Good => Self::Good,
+            VerdictArg::Bad => Self::Bad,
+        }
+    }
 }
 
 #[derive(Debug, Parser)]

@@ -6,19 +6,16 @@ use std::process::ExitCode;
 use proem_engine::profile::{Completeness, Quality};
 use proem_engine::run::Time;
 use proem_guard::show;
-use proem_runtime::Environment;
+use proem_store::ClearingWay;
 use proem_store::query::{FailureRow, Found};
-use proem_store::{Access, Clearing, ClearingWay, Origin};
 use proem_text::json;
 use serde_json::json;
 
 use crate::args::records::FailuresCommand;
 use crate::failure::Failure;
 use crate::ui::{self, DIM, styled};
-use proem_app::places::Places;
 use proem_app::project::{Project, Reading};
-use proem_app::records;
-use proem_app::when;
+use proem_app::records::{self, failures};
 
 pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
     let places = crate::places()?;
@@ -26,7 +23,10 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
     match args {
         FailuresCommand::List { agent, root, json } => {
             let project = opened(root)?;
-            let rows = records::blocking(list(&places, &project, agent.as_deref()))?;
+            let mut notes = Vec::new();
+            let rows = records::blocking(failures::list((&places, &project), agent.as_deref(), &mut notes));
+            ui::notes(&notes);
+            let rows = rows?;
             if *json {
                 let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
                 ui::document(&json::pretty(&json!(rows)))?;
@@ -39,7 +39,11 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
         FailuresCommand::Clear { agent, undo, root } => {
             let project = opened(root)?;
             let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
-            let count = records::blocking(clear(&places, &project, (agent.as_deref(), way)))?;
+            let mut notes = Vec::new();
+            let meant = (agent.as_deref(), way);
+            let count = records::blocking(failures::clear((&places, &project), meant, &mut notes));
+            ui::notes(&notes);
+            let count = count?;
             let failures = ui::counted(count, "failure");
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
@@ -58,31 +62,6 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
 /// Whose failures are meant, if it is not all agents'.
 fn of(agent: Option<&str>) -> String {
     agent.map_or_else(String::new, |agent| format!(" of `{}`", show::terminal_str(agent)))
-}
-
-async fn list(places: &Places, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Failure> {
-    let store = crate::ui::tell(records::look(places, project).await?);
-    Ok(store.failures(&records::owner(project), agent).await?)
-}
-
-async fn clear(places: &Places, project: &Project, (agent, way): (Option<&str>, ClearingWay)) -> Result<u64, Failure> {
-    let opened = records::open(places, project, Access::Write).await?;
-    opened.notes.iter().for_each(|note| ui::note(note));
-    if opened.origin == Origin::Foreign {
-        return Err(Failure::usage(
-            "these records were made by another installation and are only read; look at `proem store adopt`",
-        ));
-    }
-    let clearing = Clearing {
-        project: records::owner(project),
-        agent: agent.map(str::to_owned),
-        way,
-        actor: records::actor(&Environment::inherited(), places.channel),
-        at: when::now(),
-    };
-    let count = opened.store.clear_failures(clearing).await;
-    opened.store.close().await;
-    Ok(count?)
 }
 
 fn row_json(row: &FailureRow) -> serde_json::Value {

@@ -4,47 +4,81 @@
 //! standard error. A value that is the prompt's fallback says so, and the exit code is 3.
 
 pub(super) mod account;
-pub(super) mod asking;
 mod batch;
-mod input;
 mod interrupt;
-mod journal;
-pub(super) mod made;
-pub(crate) mod output;
-pub(super) mod setting;
 pub(super) mod single;
 
-use proem_engine::ordered::Ordered;
+/// What a run is made from, under its former name.
+pub(super) mod made {
+    pub(in crate::commands) use proem_app::run::made::{Based, Basis, Recorded, Texts, of_assembly};
+}
+
+/// What is said about a run to a program, under its former name.
+pub(super) mod output {
+    pub(in crate::commands) use proem_app::run::output::{Output, ProfileOut};
+}
+
+/// What all runs of one command share, under its former name.
+pub(super) mod setting {
+    pub(in crate::commands) use proem_app::run::setting::{Setting, Tape, Wanted, directory, secrets, wire};
+}
+
+use std::io::{IsTerminal as _, stdin};
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_app::project::{Project, Reading};
+use proem_app::run::input::{self, Source};
+use proem_engine::ordered::Ordered;
 use tokio_util::sync::CancellationToken;
 
 use self::setting::Setting;
 use crate::args::Run;
 use crate::failure::Failure;
-use proem_app::project::{Project, Reading};
+use crate::ui;
 
 pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let places = crate::places()?;
     let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
-    let setting = Setting::new(args, &places, &mut project);
+    let options = args.options();
+    let setting = Setting::new(&options, &places, &mut project);
     // What was not trusted may be why it failed.
-    crate::ui::notes(&project.all_notes());
+    ui::notes(&project.all_notes());
     let mut setting = setting?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(input::one(args)?),
+        None => Work::Single(inputs(args)?),
     };
     calling(async |stop| {
-        setting.begin(args, &places, &project).await?;
+        let mut notes = Vec::new();
+        let begun = setting.begin(&options, (&places, &project), &mut notes).await;
+        ui::notes(&notes);
+        begun?;
         let done = match &work {
             Work::Batch(path) => batch::run(args, path, &setting, &stop).await,
             Work::Single(inputs) => single::run(args, inputs, &setting, &stop).await,
         };
-        setting.end(&places).await;
+        ui::notes(&setting.end(&places).await);
         done
     })
+}
+
+/// The inputs of a single run.
+fn inputs(args: &Run) -> Result<Ordered, Failure> {
+    let from = args.input.as_deref().map(source);
+    if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
+        ui::note("reading the inputs from the terminal; end them with Ctrl-D");
+    }
+    Ok(input::one(from, &args.set)?)
+}
+
+/// Where inputs are read from; `-` is standard input.
+fn source(path: &Path) -> Source<'_> {
+    if path.as_os_str() == "-" {
+        Source::Reader("standard input", Box::new(stdin().lock()))
+    } else {
+        Source::File(path)
+    }
 }
 
 /// What is to be run.

@@ -10,11 +10,8 @@ mod show;
 
 use std::process::ExitCode;
 
-use proem_engine::versions::Versions;
-use proem_store::Store;
-use proem_store::query::{Listed, RunDetail};
-use proem_store::record::RunId;
-use serde::Deserialize as _;
+use proem_app::runs::diff::DiffOptions;
+use proem_store::query::Listed;
 
 use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
 use crate::failure::Failure;
@@ -51,13 +48,14 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
             records::blocking(show::run(&places, &project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {
-            let wanted = diff::Wanted { first, second: second.as_deref(), listed: listed(*any) };
-            records::blocking(diff::run(&places, &project, &wanted, place))
+            let (second, whose) = (second.as_deref(), place.whose());
+            let options = DiffOptions { first, second, whose, listed: listed(*any) };
+            records::blocking(diff::run(&places, &project, &options, place))
         }
         RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
         RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
         RunsCommand::Feedback { run, verdict, note, place } => {
-            records::blocking(feedback::run(&places, &project, (run, *verdict, note), place))
+            records::blocking(feedback::run(&places, &project, (run, (*verdict).into(), note), place))
         }
         RunsCommand::Purge { runs, before, everything: _, place } => {
             records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
@@ -68,25 +66,4 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
 /// Which runs count where it is said whether any does.
 const fn listed(any: bool) -> Listed {
     if any { Listed::Any } else { Listed::Acted }
-}
-
-/// The versions that a run's requests were made with; `None` where that is not kept, or in a form that is not known.
-fn versions(run: &RunDetail) -> Option<Versions> {
-    let settings = run.settings.as_object()?;
-    match settings.get("versions") {
-        None => Some(Versions::default()),
-        Some(written) => Versions::deserialize(written).ok(),
-    }
-}
-
-/// The run whose id begins like that. `last` is the newest of this project, or of all that are meant, among those
-/// that are `listed`.
-async fn found(
-    store: &Store,
-    project: &Project,
-    (id, place): (&str, &RecordsPlace),
-    listed: Listed,
-) -> Result<RunId, Failure> {
-    let owner = records::owner(project);
-    Ok(store.find((!place.all).then_some(&owner), listed, id).await?)
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Stats) -> Result<ExitCode, Failure> {
 async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCode, Failure> {
     let (zone, now) = (records::zone(&project.config.budget)?, when::now());
     let since = when::since(&args.since, now, &zone)?;
-    let owner = (!args.place.all).then(|| records::owner(project));
+    let owner = args.place.whose().owner(project);
     let store = crate::ui::tell(records::look(places, project).await?);
     let working = ui::working("reading the records");
     let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await;

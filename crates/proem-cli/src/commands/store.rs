@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
 use proem_store::query::StatusRow;
-use proem_store::{Access, Origin, Store};
+use proem_store::{Access, Origin};
 use proem_text::json;
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
 use proem_app::places::Places;
 use proem_app::project::{Project, Reading};
+use proem_app::records::file::RecordsFile;
 use proem_app::{records, when};
 
 /// The exit code of a negative answer.
@@ -39,14 +40,17 @@ struct Here {
 }
 
 impl Here {
-    /// Whether there is a file.
-    fn is_there(&self) -> bool {
-        self.places.records().exists()
+    /// The file, if there is one.
+    async fn file(&self, access: Access) -> Result<Option<RecordsFile>, Failure> {
+        let mut notes = Vec::new();
+        let file = RecordsFile::open((&self.places, &self.project), access, &mut notes).await;
+        ui::notes(&notes);
+        Ok(file?)
     }
 
     async fn status(&self, as_json: bool) -> Result<ExitCode, Failure> {
         let path = self.places.records();
-        if !self.is_there() {
+        let Some(RecordsFile { origin, status, .. }) = &self.file(Access::Read).await? else {
             if as_json {
                 ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
@@ -56,12 +60,9 @@ impl Here {
                 ));
             }
             return Ok(ExitCode::SUCCESS);
-        }
-        let opened = records::open(&self.places, &self.project, Access::Read).await?;
-        opened.notes.iter().for_each(|note| ui::note(note));
-        let status = opened.store.status().await?;
+        };
         if as_json {
-            let origin = match opened.origin {
+            let origin = match origin {
                 Origin::Own => "own",
                 Origin::Foreign => "foreign",
             };
@@ -79,7 +80,7 @@ impl Here {
             });
             ui::document(&json::pretty(&value))?;
         } else {
-            ui::listing(&self.page(&status, &opened.origin))?;
+            ui::listing(&self.page(status, origin))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -113,16 +114,13 @@ impl Here {
         out
     }
 
-    /// The store to change, with what a person should know first.
-    async fn shown(&self) -> Result<(Store, Origin), Failure> {
-        if !self.is_there() {
+    /// The file to change, with what a person should know first.
+    async fn shown(&self) -> Result<RecordsFile, Failure> {
+        let Some(file) = self.file(Access::Write).await? else {
             return Err(Failure::usage(format!("there are no records in `{}`", self.places.records().display())));
-        }
-        let opened = records::open(&self.places, &self.project, Access::Write).await?;
-        opened.notes.iter().for_each(|note| ui::note(note));
-        let status = opened.store.status().await?;
-        ui::aside(&self.page(&status, &opened.origin));
-        Ok((opened.store, opened.origin))
+        };
+        ui::aside(&self.page(&file.status, &file.origin));
+        Ok(file)
     }
 
     async fn adopt(&self) -> Result<ExitCode, Failure> {
@@ -130,9 +128,9 @@ impl Here {
             "records of another installation would become this one's",
             "look at them with `proem store status`",
         )?;
-        let (store, origin) = self.shown().await?;
-        if origin == Origin::Own {
-            store.close().await;
+        let file = self.shown().await?;
+        if file.origin == Origin::Own {
+            file.close().await;
             ui::aside("nothing to do: this installation made them\n");
             return Ok(ExitCode::SUCCESS);
         }
@@ -140,28 +138,24 @@ impl Here {
             "If you take them over: what they say was spent counts, what they say failed is learned from,\nand their runs can be resumed.\n",
         );
         if !ask("Take them over?")? {
-            store.close().await;
+            file.close().await;
             return Ok(ExitCode::from(NO));
         }
-        let done = store.adopt(crate::actor(), when::now()).await;
-        store.close().await;
-        done?;
+        file.adopt().await?;
         ui::aside("these records are this installation's\n");
         Ok(ExitCode::SUCCESS)
     }
 
     async fn reset_clock(&self) -> Result<ExitCode, Failure> {
         on_terminal("the time that was last seen would be set back", "look at it with `proem store status`")?;
-        let (store, _) = self.shown().await?;
+        let file = self.shown().await?;
         let now = when::now();
         let question = format!("Set the time that was last seen to {}?", styled(BOLD, &when::clock(now, &self.zone)));
         if !ask(&question)? {
-            store.close().await;
+            file.close().await;
             return Ok(ExitCode::from(NO));
         }
-        let done = store.reset_clock(crate::actor(), now).await;
-        store.close().await;
-        done?;
+        file.reset_clock(now).await?;
         ui::aside("set; what was booked for later days stays booked to them\n");
         Ok(ExitCode::SUCCESS)
     }

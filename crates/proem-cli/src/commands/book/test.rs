@@ -1,61 +1,18 @@
 //! `proem book test`: the cases of prompts, without a model and with one.
-//!
-//! Without a model nothing depends on the machine: the shipped guard, a fixed key and one tokeniser, so
-//! that a case passes everywhere or nowhere.
 
-mod live;
 mod output;
 
 use std::process::ExitCode;
 
-use proem_agents::prompted::{Ask, Given, prepare};
-use proem_agents::risk::investigation;
-use proem_agents::screen::Screening;
-use proem_engine::call::Arrival;
-use proem_engine::contract::Contract;
-use proem_engine::ordered::Ordered;
+use proem_app::book::live::Asking;
+use proem_app::book::test::{Bench, Suite, Tested, suites};
+use proem_app::project::{Project, Reading};
 use proem_engine::prompt::book::Book;
-use proem_engine::prompt::cases::{Case, Cases};
-use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Answers, Model, Provider, Providers};
-use proem_engine::tokens::{Counts, OpenAi};
-use proem_engine::{Error, ErrorKind};
-use proem_guard::{Guard, Key, Policy};
-use serde::Serialize;
-use serde_json::Value as Json;
-use sha2::{Digest, Sha256};
 
 use crate::args::BookTest;
+use crate::commands::run::calling;
 use crate::failure::Failure;
-use proem_app::project::{Project, Reading};
-
-/// What came of one case.
-#[derive(Debug, Serialize)]
-struct Tested {
-    /// `agent/name@version`.
-    prompt: String,
-    case: String,
-    passed: bool,
-    /// Whether a model is asked at all: the rules may settle it.
-    asked: bool,
-    /// The tokens of the request.
-    tokens: Option<usize>,
-    /// What did not hold.
-    problems: Vec<String>,
-    /// What a model answered; `None` if none was asked.
-    live: Option<live::Heard>,
-    #[serde(skip)]
-    inputs: Option<Ordered>,
-}
-
-/// A prompt with its cases.
-struct Suite {
-    /// `agent/name`.
-    name: String,
-    version: String,
-    prompt: Prompt,
-    cases: Cases,
-}
+use crate::ui;
 
 pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
     let book = if args.live { trusted(args)? } else { super::open(&args.place)? };
@@ -63,12 +20,9 @@ pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
     let (suites, untested) = suites(&book, args.prompt.as_deref())?;
     let mut tested = Vec::new();
     for suite in &suites {
-        let mut of_suite = Vec::new();
-        for case in &suite.cases.cases {
-            of_suite.push(bench.test(suite, case)?);
-        }
+        let mut of_suite = suite.test(&bench)?;
         if args.live {
-            live::ask(args, suite, &mut of_suite)?;
+            ask(args, suite, &mut of_suite)?;
         }
         tested.append(&mut of_suite);
     }
@@ -87,156 +41,20 @@ fn trusted(args: &BookTest) -> Result<Book, Failure> {
     Ok(Project::open(&args.place.root, &crate::places()?, Reading::Trusted)?.book()?)
 }
 
-/// A prompt whose cases could not be run.
-#[derive(Debug, Serialize)]
-struct Untested {
-    /// `agent/name@version`.
-    prompt: String,
-    /// Why, with the place where there is one.
-    problem: String,
-    /// Whether it was changed after it was locked.
-    #[serde(skip)]
-    is_edited: bool,
-}
-
-/// The prompts that are tested, and those that can't be. What is wrong with one stops its own tests only.
-fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Failure> {
-    let names = match wanted {
-        Some(name) => vec![name.to_owned()],
-        None => book.prompts().into_iter().collect(),
-    };
-    let (mut suites, mut untested) = (Vec::new(), Vec::new());
-    for full in names {
-        let (name, version) = match full.split_once('@') {
-            Some((name, version)) => (name.to_owned(), version.to_owned()),
-            None => (full.clone(), book.current(&full)?),
-        };
-        match suite(book, name.clone(), version.clone()) {
-            Ok(Some(suite)) => suites.push(suite),
-            Ok(None) if wanted.is_some() => {
-                return Err(Failure::usage(format!("`{name}` has no cases; name a file in `proem.cases`")));
-            }
-            Ok(None) => {}
-            Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
-            Err(error) => untested.push(Untested {
-                prompt: format!("{name}@{version}"),
-                problem: error.to_string(),
-                is_edited: error.kind() == ErrorKind::Edited,
-            }),
-        }
-    }
-    if suites.is_empty() && untested.is_empty() {
-        return Err(Failure::usage("no prompt has cases; name a file in `proem.cases` of one"));
-    }
-    Ok((suites, untested))
-}
-
-/// A prompt with its cases; `None` if it names none.
-fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Error> {
-    let prompt = book.prompt(&name, Some(&version))?;
-    let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
-    let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
-        let missing = format!("`proem.cases` names `{file}`, which is not beside it");
-        return Err(Error::new(ErrorKind::InvalidFile, missing));
-    };
-    let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
-    Ok(Some(Suite { name, version, prompt, cases }))
-}
-
-/// What requests are made with.
-struct Bench {
-    guard: Guard,
-    policy: Policy,
-    model: Model,
-    key: Key,
-}
-
-impl Bench {
-    fn new() -> Result<Self, Failure> {
-        let shipped = |error: &dyn std::fmt::Display| Failure::bug("a shipped file can't be read", error);
-        let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
-        // The form of the answer is in the schema that goes with the request, not in its words.
-        model.answers = Answers::Tool;
-        Ok(Self {
-            guard: Guard::shipped(&[]).map_err(|error| shipped(&error))?,
-            policy: Policy::shipped().map_err(|error| shipped(&error))?,
-            model,
-            key: Key::new([0; 32]),
-        })
-    }
-
-    fn test(&self, suite: &Suite, case: &Case) -> Result<Tested, Failure> {
-        let mut tested = Tested {
-            prompt: format!("{}@{}", suite.name, suite.version),
-            case: case.name.clone(),
-            passed: true,
-            asked: true,
-            tokens: None,
-            problems: Vec::new(),
-            live: None,
-            inputs: case.inputs.clone(),
-        };
-        if let Some(kind) = &suite.cases.kind {
-            self.pose(kind, case, &mut tested);
-        }
-        if let Some(inputs) = &tested.inputs {
-            let contract = suite.prompt.contract()?;
-            match self.request(&suite.prompt, contract.as_ref(), inputs) {
-                Ok((assembly, hash)) => {
-                    tested.problems.extend(case.expect.broken_request(&assembly, &hash));
-                    tested.tokens = Some(assembly.tokens());
-                }
-                Err(error) => tested.problems.extend(error.problems().iter().cloned()),
-            }
-        } else if tested.problems.is_empty() && case.expect.wants_request() {
-            tested.problems.push("nobody is asked, so there is no request to look at".to_owned());
-        }
-        tested.passed = tested.problems.is_empty();
-        Ok(tested)
-    }
-
-    /// Lets an agent's rules make the inputs.
-    fn pose(&self, kind: &str, case: &Case, tested: &mut Tested) {
-        let given = case.given.as_ref().unwrap_or(&Json::Null);
-        let posed = match kind {
-            investigation::DECISION | investigation::SYNTHESIS => investigation::case(kind, given),
-            other => {
-                let known = format!("`{}` and `{}`", investigation::DECISION, investigation::SYNTHESIS);
-                tested.problems.push(format!("no agent knows the kind `{other}`; there are {known}"));
-                return;
-            }
-        };
-        match posed {
-            Ok(posed) => {
-                tested.problems.extend(case.expect.broken_rules(&posed.rules));
-                tested.asked = posed.inputs.is_some();
-                tested.inputs = posed.inputs.map(Ordered::from);
-            }
-            Err(error) => tested.problems.push(error.to_string()),
-        }
-    }
-
-    /// The request for these inputs, and the hash of its text.
-    fn request(
-        &self,
-        prompt: &Prompt,
-        contract: Option<&Contract>,
-        inputs: &Ordered,
-    ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
-        let ask = Ask {
-            prompt,
-            contract,
-            inputs,
-            given: Given::ByCaller,
-            model: &self.model,
-            key: &self.key,
-            screening: Screening { guard: &self.guard, policy: &self.policy },
-            input_tokens: None,
-            arrival: Arrival::Whole,
-            profile: None,
-        };
-        let assembly = prepare(&ask, &mut Counts::new(&OpenAi::O200k))?.request.assembly;
-        let hash = proem_text::hex::encode(Sha256::digest(assembly.text()));
-        Ok((assembly, hash))
-    }
+/// Asks a model for every case of a suite that says what it should answer.
+fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Result<(), Failure> {
+    let places = crate::places()?;
+    let mut notes = Vec::new();
+    let asking = Asking::new(&args.live(), suite, &places, &mut notes);
+    ui::notes(&notes);
+    let mut asking = asking?;
+    calling(async |stop| {
+        let mut notes = Vec::new();
+        let begun = asking.begin(&places, &mut notes).await;
+        ui::notes(&notes);
+        begun?;
+        let done = asking.ask(tested, &stop).await;
+        ui::notes(&asking.end(&places).await);
+        Ok(done?)
+    })
 }

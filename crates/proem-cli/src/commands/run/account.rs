@@ -6,10 +6,10 @@ use proem_engine::profile::{Adapted, Rule, Signals};
 use proem_engine::run::{Attempt, Broken, Ended};
 use proem_guard::show;
 
-use super::asking::Ran;
-use super::setting::Setting;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::Booking;
+use proem_app::run::asking::Ran;
+use proem_app::run::setting::Setting;
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;

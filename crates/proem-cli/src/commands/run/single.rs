@@ -5,20 +5,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_engine::call::FailureKind;
+use proem_app::run::asking::Ran;
+use proem_app::run::output::Output;
+use proem_app::run::setting::{self, Setting};
 use proem_engine::ordered::Ordered;
-use proem_engine::run::{Because, Cancelled, Ended};
+use proem_engine::run::Ended;
 use proem_guard::show;
 use proem_llm::cassette::Replayer;
-use proem_llm::codec::encode;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::account;
-use super::asking::Ran;
-use super::output::Output;
-use super::setting::Setting;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::ui;
@@ -30,7 +28,7 @@ pub(super) async fn run(
     stop: &CancellationToken,
 ) -> Result<ExitCode, Failure> {
     if args.dry_run {
-        ui::document(&json::pretty(&request(setting, inputs)?))?;
+        ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let waiting = waiting(setting);
@@ -38,7 +36,7 @@ pub(super) async fn run(
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &Ran| {
         waiting.finish_and_clear();
-        if said.json { Ok(()) } else { value(setting, ran, said) }
+        if said.json { Ok(()) } else { value(setting, ran, said).map_err(Failure::into_error) }
     };
     let ran = setting.ask_and(inputs, (None, stop), &hand_on).await;
     waiting.finish_and_clear();
@@ -108,26 +106,6 @@ pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
     bar
 }
 
-/// The request as it would be sent, without a key.
-pub(super) fn request(setting: &Setting, inputs: &Ordered) -> Result<Json, Failure> {
-    let prepared = setting.prepare(inputs)?;
-    let endpoint = &setting.asked.endpoint;
-    let encoded = encode(&prepared.request, &setting.asked.model, &prepared.plan)?;
-    let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
-    for noted in &prepared.noted {
-        ui::note(&format!("guard: {}", noted.in_words()));
-    }
-    Ok(json!({
-        "method": "POST",
-        "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
-        "headers": Json::Object(headers),
-        "key": endpoint.key.variable(),
-        "body": encoded.wire.body,
-        "dropped": dropped.collect::<Vec<_>>(),
-    }))
-}
-
 /// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
 fn text(ended: &Ended) -> Option<String> {
     let value = match ended {
@@ -147,35 +125,13 @@ fn text(ended: &Ended) -> Option<String> {
 
 /// Says which cassettes nobody asked for.
 pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
-    let unused = replayer.map(Replayer::unused).unwrap_or_default();
-    if !unused.is_empty() {
-        ui::note(&format!("recorded and not asked for: {}", unused.join(", ")));
-    }
+    ui::notes(&setting::unused(replayer));
 }
 
 fn end(ran: &Ran) -> Result<ExitCode, Failure> {
-    let because = match &ran.outcome.ended {
-        Ended::Answered { .. } => return Ok(ExitCode::SUCCESS),
-        Ended::FellBack { .. } => return Ok(ExitCode::from(3)),
-        Ended::Failed { because } => *because,
-    };
-    let said = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
-    let message = match (because, said) {
-        (Because::Failed(_), Some(failure)) => failure.message.clone(),
-        (Because::Invalid, _) => {
-            "no answer met the contract; --explain shows what was wrong, and `fallback` in the prompt file gives a \
-             value for this case"
-                .to_owned()
-        }
-        (Because::Refusal, _) => "the model refused; --json shows what it said".to_owned(),
-        (Because::CutOff, _) => {
-            "the answer reached the most tokens that it may have; raise `budget.output` in the prompt file".to_owned()
-        }
-        (Because::Cancelled(Cancelled::Deadline), _) => "the run took too long; raise --timeout".to_owned(),
-        (because, _) => because.in_words(),
-    };
-    Err(match because {
-        Because::Failed(FailureKind::Replay) => Failure::finding(message),
-        _ => Failure::outside(message),
-    })
+    match (&ran.outcome.ended, ran.failure()) {
+        (_, Some(failure)) => Err(failure.into()),
+        (Ended::FellBack { .. }, None) => Ok(ExitCode::from(3)),
+        (Ended::Answered { .. } | Ended::Failed { .. }, None) => Ok(ExitCode::SUCCESS),
+    }
 }

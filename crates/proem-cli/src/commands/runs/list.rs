@@ -32,7 +32,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let wanted = RunsWanted {
-        project: (!place.all).then(|| records::owner(project)),
+        project: place.whose().owner(project),
         since: wanted.since.map(|since| when::since(since, when::now(), &zone)).transpose()?,
         prompt: wanted.prompt.map(str::to_owned),
         outcome: wanted.outcome.map(outcome),

@@ -2,26 +2,23 @@
 
 use std::process::ExitCode;
 
-use proem_engine::providers::Provider;
-use proem_engine::run::{Exchange, Outcome};
-use proem_engine::versions::{Changed, in_words};
+use proem_app::records::blocking;
+use proem_app::run::made::Remade;
+use proem_app::runs::replay::{Kind, blamed, kind, nowhere, prompt, refused};
+use proem_app::runs::{found, versions};
+use proem_engine::versions::Changed;
 use proem_guard::show::terminal_str;
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
 use proem_runtime::installation_key;
-use proem_runtime::records::{ASSEMBLED_ONLY, Difference, Replayed, replay};
-use proem_store::Store;
-use proem_store::query::RunDetail;
+use proem_runtime::records::{Difference, Replayed};
+use proem_store::query::{Listed, RunDetail};
 use proem_store::record::{Replayable, RunId};
 use proem_text::json;
 use serde_json::json;
 
-use super::{Failure, Listed, Places, Project, RecordsPlace, found, versions};
+use super::{Failure, Places, Project, RecordsPlace};
 use crate::commands::risk;
-use crate::commands::run::made::Remade;
-use crate::commands::run::setting::{Setting, Wanted};
 use crate::ui::{self, grouped};
 use proem_app::records;
-use proem_app::records::blocking;
 
 pub(super) fn run(
     places: &Places,
@@ -33,19 +30,16 @@ pub(super) fn run(
     let project = &*project;
     blocking(async {
         let (detail, remade) = remade(places, project, (run, place)).await?;
-        let id = detail.row.id.clone();
-        let not = |why: String| Failure::finding(format!("run {} can't be replayed: {why}", id.short()));
         if let Replayable::No(why) = &detail.replayable {
-            return Err(not(why.clone()));
+            return Err(refused(&detail, why).into());
         }
-        let versions = versions(&detail).ok_or_else(|| not("which versions made it is not known here".to_owned()))?;
-        let versions = versions.changed();
-        let by_versions = |why: String| not(blamed(&versions, why));
-        let remade = remade.map_err(by_versions)?;
+        let unknown = || refused(&detail, "which versions made it is not known here");
+        let versions = versions(&detail).ok_or_else(unknown)?.changed();
+        let remade = remade.map_err(|why| refused(&detail, &blamed(&versions, why)))?;
         let changed = remade.changed().map(str::to_owned);
         let store = crate::ui::tell(records::look(places, project).await?);
         let replayed = match remade {
-            Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &by_versions)).await,
+            Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &versions)).await.map_err(Failure::from),
             Anew::Investigation(remade) => {
                 let endpoint = nowhere(&detail.row.endpoint, remade.provider());
                 risk::replayed(*remade, &detail, (places, endpoint), &store).await
@@ -55,34 +49,10 @@ pub(super) fn run(
         let replayed = replayed?.between(&versions);
         match changed {
             // What was changed and shows in no request is no less changed.
-            Some(why) if replayed.difference.is_none() => Err(not(why)),
+            Some(why) if replayed.difference.is_none() => Err(refused(&detail, &why).into()),
             _ => say(&detail, (&replayed, &versions), place),
         }
     })
-}
-
-/// Why a record made with other versions can't be read or rebuilt.
-fn blamed(versions: &[Changed], why: String) -> String {
-    if versions.is_empty() {
-        return why;
-    }
-    let (recorded, today) = in_words(versions);
-    format!("it was made with {recorded}, and this Proem has {today}: {why}")
-}
-
-/// Replays the run of a prompt; `failed` says why its request can't be made.
-async fn prompt(
-    remade: Remade,
-    detail: &RunDetail,
-    places: &Places,
-    (store, failed): (&Store, &dyn Fn(String) -> Failure),
-) -> Result<Replayed, Failure> {
-    let inputs = remade.inputs.clone();
-    let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
-    let setting = Setting::again(remade, detail, places, (endpoint, Wanted::NoCalls))?;
-    let prepared = setting.prepare(&inputs).map_err(|failure| failed(failure.to_string()))?;
-    let mut exchange = Exchange::new(setting.terms(), prepared.request);
-    Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
 }
 
 /// What a run's requests are rebuilt from.
@@ -111,27 +81,19 @@ pub(super) async fn remade(
     (run, place): (&str, &RecordsPlace),
 ) -> Result<(RunDetail, Result<Anew, String>), Failure> {
     let store = crate::ui::tell(records::look(places, project).await?);
-    let id = found(&store, project, (run, place), Listed::Acted).await?;
+    let id = found(&store, project, (run, place.whose()), Listed::Acted).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();
-    let remade = match detail.row.kind.as_str() {
-        _ if detail.settings.is_null() => Err("only hashes are kept of it (`records.keep`)".to_owned()),
-        "prompt" => Remade::read(&store, &detail, &key).await.map(|remade| Anew::Prompt(Box::new(remade))),
-        "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
-        "risk" => {
+    let remade = match kind(&detail) {
+        Err(why) => Err(why),
+        Ok(Kind::Prompt) => Remade::read(&store, &detail, &key).await.map(|remade| Anew::Prompt(Box::new(remade))),
+        Ok(Kind::Investigation) => {
             let remade = risk::Remade::read(&store, &detail, &key).await;
             remade.map(|remade| Anew::Investigation(Box::new(remade)))
         }
-        kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
     };
     store.close().await;
     Ok((detail, remade))
-}
-
-/// An endpoint that nothing is sent to.
-fn nowhere(name: &str, provider: Provider) -> Endpoint {
-    let (name, base_url) = (name.to_owned(), String::new());
-    Endpoint { name, provider, base_url, key: Key::None, limits: EndpointLimits::default() }
 }
 
 fn say(

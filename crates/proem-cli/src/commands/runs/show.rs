@@ -1,24 +1,21 @@
 //! `proem runs show`: what was sent, section by section, what came back, and what it cost.
 
 mod account;
-mod body;
 mod output;
 mod profile;
 mod width;
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use proem_engine::run::EffectId;
-use proem_store::Store;
 use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
 use serde_json::Value as Json;
 
-pub(super) use self::body::exact;
-use super::{Failure, Listed, Places, Project, RecordsPlace, found};
+use super::{Failure, Listed, Places, Project, RecordsPlace};
 use crate::ui;
 use proem_app::records;
+use proem_app::runs::{Texts, body, found};
 
 /// What is shown of which run.
 pub(super) struct Wanted<'w> {
@@ -55,23 +52,6 @@ impl Shown<'_> {
     }
 }
 
-/// Texts by their hashes, as far as they are kept.
-struct Texts(BTreeMap<String, Vec<u8>>);
-
-impl Texts {
-    async fn load(store: &Store, hashes: Vec<String>) -> Result<Self, Failure> {
-        Ok(Self(store.contents(&hashes).await?))
-    }
-
-    fn get(&self, hash: &str) -> Option<&str> {
-        std::str::from_utf8(self.0.get(hash)?).ok()
-    }
-
-    fn json(&self, hash: &str) -> Option<Json> {
-        serde_json::from_str(self.get(hash)?).ok()
-    }
-}
-
 pub(super) async fn run(
     places: &Places,
     project: &Project,
@@ -80,7 +60,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let store = crate::ui::tell(records::look(places, project).await?);
-    let id = found(&store, project, (wanted.run, place), wanted.listed).await?;
+    let id = found(&store, project, (wanted.run, place.whose()), wanted.listed).await?;
     let run = store.run(&id).await?;
     if wanted.body {
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;

@@ -1,10 +1,10 @@
 //! What tests of prompts came to, on paper.
 
+use proem_app::book::test::{Tested, Untested};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use super::{Tested, Untested};
 use crate::commands::book::counted;
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, styled};

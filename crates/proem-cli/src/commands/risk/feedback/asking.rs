@@ -37,15 +37,18 @@ pub(super) fn ask(
         ui::note(&why);
         return Ok(None);
     }
-    let run = run(args);
+    let run = run(args).options();
     let setting = Setting::new(&run, places, project);
     ui::notes(&project.all_notes());
     let mut setting = setting?;
     let inputs = inputs(&format!("{} on", period.since), &period.tally, &period.suggestions);
     let ended = calling(async |stop| {
-        setting.begin(&run, places, project).await?;
+        let mut notes = Vec::new();
+        let begun = setting.begin(&run, (places, project), &mut notes).await;
+        ui::notes(&notes);
+        begun?;
         let ran = setting.ask(&inputs.into(), None, &stop).await;
-        setting.end(places).await;
+        ui::notes(&setting.end(places).await);
         Ok(ran?.outcome.ended)
     })?;
     match ended {

@@ -7,11 +7,11 @@ use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::Pair;
-use super::seen::{Call, prompt};
-use super::texts::Texts;
 use crate::commands::trust::review::{Inside, difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
+use proem_app::runs::diff::Pair;
+use proem_app::runs::diff::seen::{Call, prompt};
+use proem_app::runs::diff::texts::{Texts, Whole};
 use proem_app::when;
 
 /// The lines of a difference that are shown.
@@ -78,8 +78,13 @@ impl Row<'_> {
     }
 }
 
+/// The sections of both requests.
+pub(super) fn rows<'r>(pair: &'r Pair<'_>) -> Vec<Row<'r>> {
+    beside(&pair.first.row.sections, &pair.second.row.sections)
+}
+
 /// The sections of both, those of the same name in one row where their order allows it.
-pub(super) fn rows<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<Row<'r>> {
+fn beside<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<Row<'r>> {
     let names = |sections: &'r [SectionRow]| sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>();
     let mut rows = Vec::new();
     let only_first = |index: usize| Row { first: first.get(index), second: None };
@@ -108,7 +113,7 @@ pub(super) fn rows<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec
 /// Everything about two requests.
 pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
     let mut out = heads(&pair.first, &pair.second, zone);
-    out.push_str(&table(&pair.rows, tools(pair)));
+    out.push_str(&table(&rows(pair), tools(pair)));
     if let Some(texts) = &pair.texts {
         out.push_str(&changed(texts));
     }
@@ -235,7 +240,11 @@ fn changed(texts: &Texts) -> String {
     }
     let more = lines.len().saturating_sub(LINES);
     if more > 0 {
-        let words = format!("and {more} more lines; `{}` has all", texts.all);
+        let all = match texts.whole {
+            Whole::Sections => "proem runs show --full",
+            Whole::Body => "proem runs show --body",
+        };
+        let words = format!("and {more} more lines; `{all}` has all");
         out.push_str(&format!("{}\n", styled(DIM, &words)));
     }
     out
@@ -265,7 +274,7 @@ mod tests {
     fn check(first: &str, second: &str, expected: &str) {
         let sections = |text: &str| text.split(' ').map(section).collect::<Vec<_>>();
         let (first, second) = (sections(first), sections(second));
-        let table = table(&rows(&first, &second), None);
+        let table = table(&beside(&first, &second), None);
         assert_eq!(anstream::adapter::strip_str(&table).to_string(), expected);
     }
 

@@ -3,10 +3,10 @@
 use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};
 
-use super::Pair;
-use super::draw::{Row, tools_state};
-use super::seen::Call;
+use super::draw::{Row, rows, tools_state};
 use crate::failure::Failure;
+use proem_app::runs::diff::Pair;
+use proem_app::runs::diff::seen::{Call, prompt};
 use proem_app::when;
 
 /// Two requests.
@@ -32,7 +32,7 @@ fn object(pair: &Pair<'_>) -> Result<Json, Failure> {
         fields.insert("second".to_owned(), call(&pair.second));
         fields.insert("words".to_owned(), json!(pair.words()));
         fields.insert("tools".to_owned(), json!(tools_state(pair).map(|state| state.as_str())));
-        fields.insert("sections".to_owned(), pair.rows.iter().map(Row::json).collect());
+        fields.insert("sections".to_owned(), rows(pair).iter().map(Row::json).collect());
         fields.insert("texts".to_owned(), json!(texts));
     }
     Ok(json)
@@ -44,7 +44,7 @@ fn call(call: &Call<'_>) -> Json {
         "run": call.run.row.id.0,
         "call": call.number,
         "at": when::rfc3339(call.at()),
-        "prompt": super::seen::prompt(row),
+        "prompt": prompt(row),
         "version": row.prompt.version,
         "model": row.model,
         "endpoint": row.endpoint,

@@ -5,7 +5,8 @@ use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
 use super::Shown;
-use crate::commands::runs::{list, versions};
+use crate::commands::runs::list;
+use proem_app::runs::versions;
 use proem_app::when;
 
 /// The run; texts that are not kept are null.

@@ -14,20 +14,24 @@ pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config
 
 /// A call of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'d> {
-    pub(super) run: &'d RunDetail,
+pub struct Call<'d> {
+    /// The run.
+    pub run: &'d RunDetail,
     /// Its place among the run's calls, from 0.
-    pub(super) number: usize,
-    pub(super) row: &'d CallRow,
+    pub number: usize,
+    /// What is kept of it.
+    pub row: &'d CallRow,
 }
 
 /// The prompt that a call was made from, as `agent/name`.
-pub(super) fn prompt(call: &CallRow) -> String {
+#[must_use]
+pub fn prompt(call: &CallRow) -> String {
     format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
 /// What [`Seen`] borrows of a call.
-pub(super) struct Parts<'d> {
+#[derive(Debug)]
+pub struct Parts<'d> {
     sections: Vec<Part<'d>>,
     prompt: String,
     tools: Option<String>,
@@ -35,31 +39,36 @@ pub(super) struct Parts<'d> {
 
 impl<'d> Call<'d> {
     /// Its run and, where there are several, its number: `3f2a9c01:1`.
-    pub(super) fn label(&self) -> String {
+    #[must_use]
+    pub fn label(&self) -> String {
         let id = self.run.row.id.short();
         if self.run.calls.len() > 1 { format!("{id}:{}", self.number) } else { id.to_owned() }
     }
 
     /// Whether a provider may have seen it.
-    pub(super) fn is_sent(&self) -> bool {
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
         self.row.attempts.iter().any(|attempt| attempt.state != "unsent")
     }
 
     /// When the attempt was made that used something, or else the last one.
-    pub(super) fn at(&self) -> Time {
+    #[must_use]
+    pub fn at(&self) -> Time {
         let attempt = self.reported().or_else(|| self.row.attempts.last());
         attempt.map_or(self.row.at, |attempt| attempt.at)
     }
 
     /// The tokens that stand before all sections, by our count: the tools with their schemas, and the
     /// request's own frame.
-    pub(super) fn tokens_before(&self) -> u64 {
+    #[must_use]
+    pub fn tokens_before(&self) -> u64 {
         let named = self.row.sections.iter().fold(0_u64, |sum, section| sum.saturating_add(section.tokens));
         self.row.tokens.saturating_sub(named)
     }
 
     /// The sections, with those up to the last boundary as stable.
-    pub(super) fn parts(&self) -> Parts<'d> {
+    #[must_use]
+    pub fn parts(&self) -> Parts<'d> {
         let sections = &self.row.sections;
         let stable = sections.iter().rposition(|section| section.boundary).map_or(0, |last| last.saturating_add(1));
         let part = |(index, section): (usize, &'d SectionRow)| Part {
@@ -104,7 +113,8 @@ impl<'d> Call<'d> {
     }
 
     /// What the last attempt that said so used.
-    pub(super) fn usage(&self) -> Option<&'d Usage> {
+    #[must_use]
+    pub fn usage(&self) -> Option<&'d Usage> {
         self.reported()?.usage.as_ref()
     }
 
@@ -115,7 +125,8 @@ impl<'d> Call<'d> {
 
 impl Parts<'_> {
     /// Whether what stands before the sections is kept.
-    pub(super) const fn has_tools(&self) -> bool {
+    #[must_use]
+    pub const fn has_tools(&self) -> bool {
         self.tools.is_some()
     }
 }

@@ -23,11 +23,11 @@ use proem_store::record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
-use proem_app::calling;
-use proem_app::config::{Protocol, ProviderFile};
-use proem_app::factors::scale;
-use proem_app::guarding::GuardFiles;
+use crate::calling;
+use crate::config::{Protocol, ProviderFile};
+use crate::error::Error as Failure;
+use crate::factors::scale;
+use crate::guarding::GuardFiles;
 
 /// The names of a run's files.
 const MODELS_FILE: &str = "providers.toml";
@@ -39,7 +39,7 @@ const BOOK: &str = "book/";
 /// What a run was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::commands) struct Settings {
+pub(crate) struct Settings {
     /// The version of Proem that made it.
     proem: String,
     /// The versions of what makes its requests; those of the first records are not written.
@@ -70,7 +70,7 @@ pub(in crate::commands) struct Settings {
 /// What the requests of a run are made from, whatever machine makes them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::commands) struct Basis {
+pub struct Basis {
     /// Who wrote each file of the prompts, and whether it is a template.
     book: BTreeMap<String, Written>,
     /// The protocol of the endpoint.
@@ -116,27 +116,35 @@ enum GivenBy {
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
-pub(in crate::commands) struct Made {
+pub struct Made {
     /// Its files, by name.
-    pub(in crate::commands) files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
     /// Its settings.
-    pub(in crate::commands) settings: Json,
+    pub settings: Json,
 }
 
 /// What a basis is read off.
-pub(in crate::commands) struct Based<'b> {
-    pub(in crate::commands) book: &'b Book,
-    pub(in crate::commands) prompts: &'b [&'b Prompt],
-    pub(in crate::commands) guard: &'b GuardFiles,
-    pub(in crate::commands) model: &'b Model,
-    pub(in crate::commands) provider: ProviderFile,
-    pub(in crate::commands) token_percent: Option<usize>,
-    pub(in crate::commands) key: &'b proem_guard::Key,
+#[derive(Debug)]
+pub struct Based<'b> {
+    /// Where the prompts' files are.
+    pub book: &'b Book,
+    /// The prompts that it asks with.
+    pub prompts: &'b [&'b Prompt],
+    /// The user's files for the guard.
+    pub guard: &'b GuardFiles,
+    /// The model that is asked.
+    pub model: &'b Model,
+    /// What configuration says about its endpoint.
+    pub provider: ProviderFile,
+    /// What an estimate of tokens is scaled by here, in hundredths.
+    pub token_percent: Option<usize>,
+    /// The installation's key.
+    pub key: &'b proem_guard::Key,
 }
 
 impl Based<'_> {
     /// The files of each run, and what is kept beside them.
-    pub(in crate::commands) fn kept(self) -> (BTreeMap<String, String>, Basis) {
+    pub fn kept(self) -> (BTreeMap<String, String>, Basis) {
         let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
         for prompt in self.prompts {
             let (texts, written) = closure(self.book, prompt);
@@ -155,6 +163,7 @@ impl Based<'_> {
 }
 
 /// What of a command goes into the record of each of its runs.
+#[derive(Debug)]
 pub(super) struct Making<'m> {
     pub(super) based: Based<'m>,
     pub(super) given: Given,
@@ -221,7 +230,7 @@ fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<
 }
 
 /// The files of an assembly without a call: its prompt's and the guard's.
-pub(in crate::commands) fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap<String, String> {
+pub fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap<String, String> {
     let (mut files, _) = closure(book, prompt);
     files.extend(guard_files(guard));
     files
@@ -229,13 +238,13 @@ pub(in crate::commands) fn of_assembly(book: &Book, prompt: &Prompt, guard: &Gua
 
 /// The texts that a run was made from, read back from its record.
 #[derive(Debug, Clone)]
-pub(in crate::commands) struct Texts {
+pub struct Texts {
     /// Its files, by name.
-    pub(in crate::commands) files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
     /// Its inputs.
-    pub(in crate::commands) inputs: Ordered,
+    pub inputs: Ordered,
     /// Which of them was changed in the record, in words, if one was.
-    pub(in crate::commands) changed: Option<String>,
+    pub changed: Option<String>,
 }
 
 impl Texts {
@@ -244,7 +253,7 @@ impl Texts {
     /// # Errors
     ///
     /// In words, if one isn't kept.
-    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail) -> Result<Self, String> {
+    pub async fn read(store: &Store, detail: &RunDetail) -> Result<Self, String> {
         let hashes: Vec<String> = detail.files.values().chain([&detail.inputs]).cloned().collect();
         let contents = store.contents(&hashes).await.map_err(|error| error.to_string())?;
         let mut changed = None;
@@ -265,7 +274,7 @@ impl Texts {
     }
 
     /// The user's files for the guard.
-    pub(in crate::commands) fn guard(&self) -> GuardFiles {
+    pub fn guard(&self) -> GuardFiles {
         let file = |name: &str| self.files.get(name).cloned();
         GuardFiles { verdicts: file(VERDICTS_FILE), calibration: file(CALIBRATION_FILE) }
     }
@@ -273,11 +282,11 @@ impl Texts {
 
 /// A prompt from the recorded files.
 #[derive(Debug)]
-pub(in crate::commands) struct Recorded {
+pub struct Recorded {
     /// It, under the id that it had.
-    pub(in crate::commands) prompt: Prompt,
+    pub prompt: Prompt,
     /// Why it is not the one that the run was made from, if it isn't: its files were changed in the record.
-    pub(in crate::commands) changed: Option<String>,
+    pub changed: Option<String>,
 }
 
 impl Basis {
@@ -286,7 +295,7 @@ impl Basis {
     /// # Errors
     ///
     /// In words, if it is another one.
-    pub(in crate::commands) fn under(&self, key: &str) -> Result<(), String> {
+    pub fn under(&self, key: &str) -> Result<(), String> {
         if self.key == key {
             return Ok(());
         }
@@ -301,7 +310,7 @@ impl Basis {
     /// # Errors
     ///
     /// In words, if the table is missing or can't be read.
-    pub(in crate::commands) fn model(&self, row: &RunRow, texts: &Texts) -> Result<Model, String> {
+    pub fn model(&self, row: &RunRow, texts: &Texts) -> Result<Model, String> {
         let providers = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
         let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
         let protocol = match self.protocol {
@@ -320,7 +329,7 @@ impl Basis {
     /// # Errors
     ///
     /// In words, if a file is missing or can't be read.
-    pub(in crate::commands) fn prompt(&self, id: &PromptId, texts: &Texts) -> Result<Recorded, String> {
+    pub fn prompt(&self, id: &PromptId, texts: &Texts) -> Result<Recorded, String> {
         let mut layers: BTreeMap<Writer, BookLayer> = BTreeMap::new();
         for (path, written) in &self.book {
             let text = texts.files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
@@ -351,21 +360,31 @@ impl Basis {
 
 /// A run's beginnings, read back from its record.
 #[derive(Debug)]
-pub(in crate::commands) struct Remade {
-    pub(in crate::commands) prompt: Prompt,
+pub struct Remade {
+    /// The prompt from the recorded files.
+    pub prompt: Prompt,
     /// Why this is not what it was made from, if it isn't.
-    pub(in crate::commands) changed: Option<String>,
-    pub(in crate::commands) model: Model,
-    pub(in crate::commands) guard: GuardFiles,
-    pub(in crate::commands) inputs: Ordered,
-    pub(in crate::commands) given: Given,
-    pub(in crate::commands) limits: Limits,
-    pub(in crate::commands) input_tokens: Option<usize>,
+    pub changed: Option<String>,
+    /// The model as it was known then.
+    pub model: Model,
+    /// The user's files for the guard.
+    pub guard: GuardFiles,
+    /// Its inputs.
+    pub inputs: Ordered,
+    /// Who wrote them.
+    pub given: Given,
+    /// How much may be asked.
+    pub limits: Limits,
+    /// The most input tokens.
+    pub input_tokens: Option<usize>,
     /// The most that it may cost by its caller's word.
-    pub(in crate::commands) most: Option<NanoDollars>,
-    pub(in crate::commands) seconds: u64,
-    pub(in crate::commands) arrival: Arrival,
-    pub(in crate::commands) made: Made,
+    pub most: Option<NanoDollars>,
+    /// The longest that it may take, in seconds.
+    pub seconds: u64,
+    /// How the answer arrives.
+    pub arrival: Arrival,
+    /// The files and settings that stand in the record.
+    pub made: Made,
 }
 
 impl Remade {
@@ -374,7 +393,7 @@ impl Remade {
     /// # Errors
     ///
     /// In words, if something isn't kept or is not what it was.
-    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
+    pub async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
         let settings = Settings::deserialize(&detail.settings)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
         settings.basis.under(key)?;

@@ -6,18 +6,29 @@ use proem_text::json;
 use serde_json::{Map, Value as Json};
 
 use super::seen::{BEFORE, Call, prompt};
-use crate::commands::runs::show::exact;
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::runs::body::exact;
 
 /// What changed first; `None` for a text that is not kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Texts {
+pub struct Texts {
     /// What it is, such as `section role`.
-    pub(super) what: String,
-    /// What shows all of it.
-    pub(super) all: &'static str,
-    pub(super) before: Option<String>,
-    pub(super) after: Option<String>,
+    pub what: String,
+    /// Where all of it stands.
+    pub whole: Whole,
+    /// The text as it was.
+    pub before: Option<String>,
+    /// The text as it is.
+    pub after: Option<String>,
+}
+
+/// Where all of a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// Among the sections.
+    Sections,
+    /// In the body that was sent.
+    Body,
 }
 
 impl Texts {
@@ -36,13 +47,13 @@ impl Texts {
         Ok(match &compared.first_change {
             Some(Change::Section { name, .. }) => Some(Self {
                 what: format!("section {name}"),
-                all: "proem runs show --full",
+                whole: Whole::Sections,
                 before: section(store, first, name).await?,
                 after: section(store, second, name).await?,
             }),
             Some(Change::Tools) => Some(Self {
                 what: "tools".to_owned(),
-                all: "proem runs show --body",
+                whole: Whole::Body,
                 before: tools(store, first).await,
                 after: tools(store, second).await,
             }),

@@ -19,32 +19,37 @@ use proem_guard::Key;
 use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
+use proem_llm::codec::encode;
 use proem_llm::endpoint::{Endpoint, Key as EndpointKey};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{Directory, Served};
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
+use serde_json::{Value as Json, json};
 
 use super::made::{Based, Made, Making, Remade};
-use crate::args::Run;
-use crate::failure::Failure;
-use proem_app::calling::{self, Asked};
-use proem_app::factors::Factors;
-use proem_app::guarding::Guarding;
-use proem_app::places::Places;
-use proem_app::project::Project;
-use proem_app::records;
-use proem_app::records::learning::{History, Taught, taught};
-use proem_app::records::writing::{Asking, Record, Writing};
+use super::options::{Carriage, RunOptions};
+use crate::calling::{self, Asked};
+use crate::error::Error as Failure;
+use crate::factors::Factors;
+use crate::guarding::Guarding;
+use crate::message::{Note, Noted};
+use crate::places::Places;
+use crate::project::Project;
+use crate::records;
+use crate::records::learning::{History, Taught, taught};
+use crate::records::writing::{Asking, Record, Writing};
 
 /// What all runs of one command share.
-pub(in crate::commands) struct Setting {
-    pub(super) prompt: Prompt,
+pub struct Setting {
+    /// The prompt.
+    pub prompt: Prompt,
     pub(super) contract: Option<Contract>,
-    pub(super) asked: Asked,
+    /// Who is asked.
+    pub asked: Asked,
     pub(super) given: Given,
-    pub(in crate::commands) bounds: Duration,
+    pub(crate) bounds: Duration,
     counter: Box<dyn TokenCounter>,
     key: Key,
     pub(super) guarding: Guarding,
@@ -54,46 +59,65 @@ pub(in crate::commands) struct Setting {
     most: Option<NanoDollars>,
     pub(super) directory: Directory,
     /// Cassettes that answers come from.
-    pub(super) replayer: Option<Arc<Replayer>>,
+    pub replayer: Option<Arc<Replayer>>,
     pub(super) caller: Option<Caller>,
     /// What was asked for, such as `small`.
     pub(super) role: String,
     /// What each run is made from.
     pub(super) made: Made,
     /// Where runs are recorded, if they are.
-    pub(in crate::commands) records: Option<Writing>,
+    pub records: Option<Writing>,
     /// What the prompt shows of what was learned and is wished for.
-    pub(in crate::commands) taught: Option<Taught>,
+    pub taught: Option<Taught>,
+}
+
+impl std::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { prompt, asked, role, .. } = self;
+        let (prompt, model) = (&prompt.id, &asked.model.name);
+        f.debug_struct("Setting")
+            .field("prompt", prompt)
+            .field("model", model)
+            .field("role", role)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Setting {
-    pub(in crate::commands) fn new(args: &Run, places: &Places, project: &mut Project) -> Result<Self, Failure> {
-        let (name, version) = match args.prompt.split_once('@') {
+    /// What these options ask for. What there is to say goes to the project's notes, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
+    pub fn new(options: &RunOptions, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+        let (name, version) = match options.prompt.split_once('@') {
             Some((name, version)) => (name, Some(version)),
-            None => (args.prompt.as_str(), None),
+            None => (options.prompt.as_str(), None),
         };
         let book = project.book()?;
         let prompt = book.prompt(name, version)?;
         let contract = prompt.contract()?;
         let providers = Providers::load()?;
         let wanted = calling::WantedModel {
-            model: args.model.as_deref(),
-            provider: args.provider.as_deref(),
+            model: options.model.as_deref(),
+            provider: options.provider.as_deref(),
             prompt: prompt.file.header.model.as_deref(),
         };
         let role = wanted.name(&project.config).to_owned();
         let mut asked = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
         let token_percent = Factors::load(places)?.apply(&mut asked.model);
-        if let Some(concurrency) = args.concurrency {
+        if let Some(concurrency) = options.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
         }
         let guarding = Guarding::load(places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
-        let tape = Tape { record: args.record.as_deref(), replay: args.replay.as_deref() };
-        let (wire, replayer) = if args.dry_run { (None, None) } else { wire(tape, &asked)? };
+        let (wire, replayer) = match &options.carriage {
+            Carriage::Nobody => (None, None),
+            Carriage::Network => wire(Tape { record: None, replay: None }, &asked)?,
+            Carriage::Recorder(folder) => wire(Tape { record: Some(folder), replay: None }, &asked)?,
+            Carriage::Cassettes(folder) => wire(Tape { record: None, replay: Some(folder) }, &asked)?,
+        };
         let key = installation_key(&places.key())?;
-        let given = if args.input_untrusted { Given::FromOutside } else { Given::ByCaller };
-        let limits = Limits { attempts: args.attempts, tokens: args.max_tokens };
         let based = Based {
             book: &book,
             prompts: &[&prompt],
@@ -105,11 +129,11 @@ impl Setting {
         };
         let made = Making {
             based,
-            given,
-            limits,
-            input_tokens: args.budget,
-            most: args.max_cost,
-            seconds: u64::from(args.timeout.get()),
+            given: options.given,
+            limits: options.limits,
+            input_tokens: options.input_tokens,
+            most: options.most,
+            seconds: u64::from(options.seconds.get()),
             arrival: asked.arrival,
         };
         Ok(Self {
@@ -117,15 +141,15 @@ impl Setting {
             role,
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
             counter: asked.model.counter(),
-            bounds: Duration::from_secs(u64::from(args.timeout.get())),
-            input_tokens: args.budget,
-            most: args.max_cost,
+            bounds: Duration::from_secs(u64::from(options.seconds.get())),
+            input_tokens: options.input_tokens,
+            most: options.most,
             directory: directory(&asked),
             records: None,
             taught: None,
             key,
-            given,
-            limits,
+            given: options.given,
+            limits: options.limits,
             prompt,
             contract,
             asked,
@@ -134,8 +158,12 @@ impl Setting {
         })
     }
 
-    /// The setting of a run that was recorded, asked again at `endpoint`; without one nothing is sent.
-    pub(in crate::commands) fn again(
+    /// The setting of a run that was recorded, asked again at `endpoint` if calls are wanted.
+    ///
+    /// # Errors
+    ///
+    /// If the guard or the contract can't be made from what was recorded.
+    pub fn again(
         remade: Remade,
         detail: &RunDetail,
         places: &Places,
@@ -172,56 +200,62 @@ impl Setting {
         })
     }
 
-    /// Opens the records, and looks up what the prompt learned.
+    /// Opens the records, and looks up what the prompt learned. What there is to say goes to `notes`, also where it
+    /// fails.
     ///
     /// # Errors
     ///
     /// If the records that are on can't be kept, or a wish is none.
-    pub(in crate::commands) async fn begin(
+    pub async fn begin(
         &mut self,
-        args: &Run,
-        places: &Places,
-        project: &Project,
+        options: &RunOptions,
+        (places, project): (&Places, &Project),
+        notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
-        let record = if args.no_record || args.dry_run { Record::No } else { Record::AsConfigured };
-        if !args.dry_run && args.replay.is_none() {
-            self.record(places, project, record, records::caps(&project.config.budget)).await?;
+        let record = if options.carriage == Carriage::Nobody { Record::No } else { options.record };
+        if matches!(options.carriage, Carriage::Network | Carriage::Recorder(_)) {
+            notes.extend(self.record(places, project, record, records::caps(&project.config.budget)).await?);
         }
-        let history = match &self.records {
-            _ if args.record.is_some() || args.replay.is_some() => History::Fixed,
-            records => Writing::history(records.as_ref(), record, project),
+        let history = match (&options.carriage, &self.records) {
+            (Carriage::Recorder(_) | Carriage::Cassettes(_), _) => History::Fixed,
+            (_, records) => Writing::history(records.as_ref(), record, project),
         };
-        self.taught = crate::ui::tell(taught((places, project), &self.prompt, &args.wishes.adapting(), history).await?);
-        if let Some(taught) = &self.taught {
-            crate::ui::notes(&taught.said);
-        }
+        self.taught = taught((places, project), &self.prompt, &options.adapting, history).await?.collect(notes);
+        notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
         Ok(())
     }
 
-    /// Opens the records under these caps, and that of the run's caller.
-    pub(in crate::commands) async fn record(
+    /// Opens the records under these caps, and that of the run's caller, with what there is to say about them.
+    ///
+    /// # Errors
+    ///
+    /// If the records that are on can't be kept.
+    pub async fn record(
         &mut self,
         places: &Places,
         project: &Project,
         record: Record,
         mut caps: Vec<Cap>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Note>, Failure> {
         let (scope, period, unit) = (Scope::Project, Period::Run, Unit::NanoDollars);
         caps.extend(self.most.map(|most| Cap { scope, period, unit, most: most.0 }));
         let asking = Asking { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
-        self.records = crate::ui::tell(Writing::begin(places, project, record, Some(asking)).await?);
-        Ok(())
+        let Noted { value, notes } = Writing::begin(places, project, record, Some(asking)).await?;
+        self.records = value;
+        Ok(notes)
     }
 
-    /// Closes the records.
-    pub(in crate::commands) async fn end(self, places: &Places) {
-        if let Some(records) = self.records {
-            crate::ui::notes(&records.end(places).await);
-        }
+    /// Closes the records, with what there is to say about that.
+    pub async fn end(self, places: &Places) -> Option<Note> {
+        self.records?.end(places).await
     }
 
     /// The request for these inputs.
-    pub(in crate::commands) fn prepare(&self, inputs: &Ordered) -> Result<Prepared, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// If they are not what the prompt takes, or the request can't be made of them.
+    pub fn prepare(&self, inputs: &Ordered) -> Result<Prepared, Failure> {
         let ask = Ask {
             prompt: &self.prompt,
             contract: self.contract.as_ref(),
@@ -238,13 +272,36 @@ impl Setting {
         Ok(prepare(&ask, &mut counts)?)
     }
 
+    /// The request for these inputs as it would be sent, without a key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Setting::prepare`], and if the model can't be asked for that.
+    pub fn request(&self, inputs: &Ordered) -> Result<Noted<Json>, Failure> {
+        let prepared = self.prepare(inputs)?;
+        let endpoint = &self.asked.endpoint;
+        let encoded = encode(&prepared.request, &self.asked.model, &prepared.plan)?;
+        let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
+        let notes = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into()).collect();
+        let value = json!({
+            "method": "POST",
+            "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
+            "headers": Json::Object(headers),
+            "key": endpoint.key.variable(),
+            "body": encoded.wire.body,
+            "dropped": dropped.collect::<Vec<_>>(),
+        });
+        Ok(Noted { value, notes })
+    }
+
     /// The model that is asked.
-    pub(in crate::commands) const fn model(&self) -> &Model {
+    pub(crate) const fn model(&self) -> &Model {
         &self.asked.model
     }
 
     /// What each exchange is held to.
-    pub(in crate::commands) fn terms(&self) -> Terms<'_> {
+    pub(crate) fn terms(&self) -> Terms<'_> {
         Terms {
             owed: self.contract.as_ref().map_or(Owed::Text, Owed::Value),
             fallback: self.prompt.file.strict.fallback.as_ref(),
@@ -257,19 +314,22 @@ impl Setting {
 
 /// Whether a setting is for calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Wanted {
+pub enum Wanted {
     /// It is.
     Calls,
     /// Nothing is sent.
     NoCalls,
 }
 
-pub(in crate::commands) fn directory(asked: &Asked) -> Directory {
+/// Where the model that is asked is served.
+pub fn directory(asked: &Asked) -> Directory {
     let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
     Directory::from([(asked.model.name.clone(), served)])
 }
 
-pub(in crate::commands) fn secrets(asked: &Asked) -> Vec<Secret> {
+/// The credentials that go to the endpoint that is asked.
+#[must_use]
+pub fn secrets(asked: &Asked) -> Vec<Secret> {
     match &asked.endpoint.key {
         EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
         EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
@@ -278,18 +338,19 @@ pub(in crate::commands) fn secrets(asked: &Asked) -> Vec<Secret> {
 
 /// Folders of cassettes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Tape<'t> {
+pub struct Tape<'t> {
     /// What goes over the wire is kept there.
-    pub(in crate::commands) record: Option<&'t Path>,
+    pub record: Option<&'t Path>,
     /// Answers come from there, and nothing is sent.
-    pub(in crate::commands) replay: Option<&'t Path>,
+    pub replay: Option<&'t Path>,
 }
 
 /// Who carries requests, and the cassettes that answers come from.
-pub(in crate::commands) fn wire(
-    tape: Tape<'_>,
-    asked: &Asked,
-) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
+///
+/// # Errors
+///
+/// If a folder can't be read or written.
+pub fn wire(tape: Tape<'_>, asked: &Asked) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
     let cassettes = |error: proem_llm::cassette::CassetteError| Failure::usage(error.to_string());
     if let Some(folder) = tape.replay {
         let replayer = Arc::new(Replayer::open(folder).map_err(cassettes)?);
@@ -299,4 +360,11 @@ pub(in crate::commands) fn wire(
     let Some(folder) = tape.record else { return Ok((Some(Wire::Live(client)), None)) };
     let recorder = Recorder::open(folder, secrets(asked)).map_err(cassettes)?;
     Ok((Some(Wire::Recorded(client, Arc::new(recorder))), None))
+}
+
+/// Says which cassettes nobody asked for.
+#[must_use]
+pub fn unused(replayer: Option<&Replayer>) -> Option<Note> {
+    let unused = replayer.map(Replayer::unused).unwrap_or_default();
+    (!unused.is_empty()).then(|| format!("recorded and not asked for: {}", unused.join(", ")).into())
 }

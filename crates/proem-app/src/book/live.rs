@@ -1,29 +1,34 @@
 //! The cases asked of a model, several times each.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 
-use clap::Parser;
 use proem_engine::prompt::cases::{Case, Live};
 use proem_engine::run::{Attempt, Ended};
 use proem_guard::show;
 use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
+use tokio_util::sync::CancellationToken;
 
-use super::{Suite, Tested};
-use crate::args::{BookTest, Run};
-use crate::commands::run::calling;
-use crate::commands::run::setting::Setting;
-use crate::failure::Failure;
-use proem_app::config::AdaptFile;
-use proem_app::project::{Project, Reading};
+use super::test::{Suite, Tested};
+use crate::config::AdaptFile;
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::places::Places;
+use crate::project::{Project, Reading};
+use crate::records::learning::Adapting;
+use crate::records::writing::Record;
+use crate::run::options::{Carriage, RunOptions};
+use crate::run::setting::Setting;
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
 
 /// What a model answered to one case.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Heard {
+pub struct Heard {
     /// How often it was asked.
     times: u32,
     /// How often its first answer was JSON.
@@ -38,68 +43,110 @@ pub(super) struct Heard {
 
 impl Heard {
     /// The counts in words.
-    pub(super) fn in_words(&self) -> String {
+    #[must_use]
+    pub fn in_words(&self) -> String {
         let Self { times, json, schema, expected, same } = self;
         format!("of {times} answers {json} JSON, {schema} by the schema, {expected} as expected, {same} the same")
     }
 }
 
-/// Asks a model for every case of a suite that says what it should answer.
-pub(super) fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Result<(), Failure> {
-    let places = crate::places()?;
-    let mut project = Project::open(&args.place.root, &places, Reading::Trusted)?;
-    // What failed on this machine must not change what a test sends.
-    project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
-    let run = as_run(args, suite)?;
-    let setting = Setting::new(&run, &places, &mut project);
-    crate::ui::notes(&project.all_notes());
-    let mut setting = setting?;
-    calling(async |stop| {
-        setting.begin(&run, &places, &project).await?;
+/// How a model is asked for cases.
+#[derive(Debug, Clone)]
+pub struct LiveOptions {
+    /// The folder whose project's book is meant.
+    pub root: PathBuf,
+    /// How often each case is asked.
+    pub times: NonZeroU32,
+    /// The model or role that is asked, instead of the prompt's own.
+    pub model: Option<String>,
+    /// Whose model it is.
+    pub provider: Option<String>,
+    /// What carries requests.
+    pub carriage: Carriage,
+    /// What shapes prompts beside their inputs. What was learned from failures never does here.
+    pub adapting: Adapting,
+    /// Whether the runs are recorded.
+    pub record: Record,
+}
+
+impl LiveOptions {
+    /// How the prompt of a suite is run.
+    fn of(&self, suite: &Suite) -> RunOptions {
+        RunOptions {
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            carriage: self.carriage.clone(),
+            adapting: self.adapting.clone(),
+            record: self.record,
+            ..RunOptions::of(format!("{}@{}", suite.name, suite.version))
+        }
+    }
+}
+
+/// A suite that a model is asked for.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    suite: &'a Suite,
+    times: NonZeroU32,
+    options: RunOptions,
+    project: Project,
+    setting: Setting,
+}
+
+impl<'a> Asking<'a> {
+    /// Makes everything that is needed to ask. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the project can't be read, or nobody can be asked.
+    pub fn new(
+        options: &LiveOptions,
+        suite: &'a Suite,
+        places: &Places,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Failure> {
+        let mut project = Project::open(&options.root, places, Reading::Trusted)?;
+        // What failed on this machine must not change what a test sends.
+        project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
+        let run = options.of(suite);
+        let setting = Setting::new(&run, places, &mut project);
+        notes.extend(project.all_notes());
+        Ok(Self { suite, times: options.times, options: run, setting: setting?, project })
+    }
+
+    /// Opens the records. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the records that are on can't be kept, or a wish is none.
+    pub async fn begin(&mut self, places: &Places, notes: &mut Vec<Note>) -> Result<(), Failure> {
+        self.setting.begin(&self.options, (places, &self.project), notes).await
+    }
+
+    /// Asks for every case that says what should be answered, of which `tested` came before.
+    ///
+    /// # Errors
+    ///
+    /// If a request can't be made. An answer that is not as it should be is a problem of its case.
+    pub async fn ask(&self, tested: &mut [Tested], stop: &CancellationToken) -> Result<(), Failure> {
         let mut line = 0_u32;
-        let mut done = Ok(());
-        'cases: for (case, tested) in suite.cases.cases.iter().zip(tested) {
+        for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
             let mut answers = Answers::default();
-            for _ in 0..args.times.get() {
+            for _ in 0..self.times.get() {
                 line = line.saturating_add(1);
-                match setting.ask(inputs, Some(line), &stop).await {
-                    Ok(ran) => answers.take(live, &ran.outcome.attempts, &ran.outcome.ended),
-                    Err(failure) => {
-                        done = Err(failure);
-                        break 'cases;
-                    }
-                }
+                let ran = self.setting.ask(inputs, Some(line), stop).await?;
+                answers.take(live, &ran.outcome.attempts, &ran.outcome.ended);
             }
             answers.judge(case, tested);
         }
-        setting.end(&places).await;
-        done
-    })
-}
+        Ok(())
+    }
 
-/// The same as `proem run`.
-fn as_run(args: &BookTest, suite: &Suite) -> Result<Run, Failure> {
-    let mut words = vec!["run".to_owned(), format!("{}@{}", suite.name, suite.version)];
-    let mut option = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.extend([format!("--{name}"), value]);
-        }
-    };
-    option("model", args.model.clone());
-    option("provider", args.provider.clone());
-    option("preferred-format", args.preferred_format.clone());
-    let flags = [
-        ("--time-sensitive", args.time_sensitive),
-        ("--compliance-required", args.compliance_required),
-        ("--no-record", args.no_record),
-    ];
-    words.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
-    let mut run = Run::try_parse_from(words).map_err(|error| Failure::bug("a test can't be asked", error))?;
-    run.root.clone_from(&args.place.root);
-    run.record.clone_from(&args.record);
-    run.replay.clone_from(&args.replay);
-    Ok(run)
+    /// Closes the records, with what there is to say about that.
+    pub async fn end(self, places: &Places) -> Option<Note> {
+        self.setting.end(places).await
+    }
 }
 
 /// The answers to one case.

@@ -1,10 +1,11 @@
-//! Which requests are compared: a run and its calls, as they are written on the command line.
+//! Which requests are compared: a run and its calls, as people write them.
 
 use proem_store::query::{CallRow, RunDetail};
 
 use super::seen::{Call, prompt};
-use crate::failure::Failure;
-use crate::ui::cut;
+use crate::error::Error as Failure;
+use crate::message::Hint;
+use crate::words::cut;
 
 /// The most calls that are listed where one is not there.
 const LISTED: usize = 12;
@@ -39,8 +40,7 @@ impl<'n> Named<'n> {
 pub(super) fn call(detail: &RunDetail, number: usize) -> Result<Call<'_>, Failure> {
     let id = detail.row.id.short();
     if detail.calls.is_empty() {
-        let why = format!("run `{id}` has no request to compare; name one that `proem runs list` shows");
-        return Err(Failure::usage(why));
+        return Err(Failure::usage(format!("run `{id}` has no request to compare")).hinting(Hint::NameRun));
     }
     let row = detail.calls.get(number).ok_or_else(|| {
         let one = |(number, call): (usize, &CallRow)| format!("{number} ({})", cut(&prompt(call), 40));
@@ -64,9 +64,7 @@ pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(
     let second = call(detail, number)?;
     let Some(before) = number.checked_sub(1) else {
         let id = detail.row.id.short();
-        return Err(Failure::usage(format!(
-            "call 0 of run `{id}` is its first; name a run to compare it with, such as `proem runs diff last~1 last`"
-        )));
+        return Err(Failure::usage(format!("call 0 of run `{id}` is its first")).hinting(Hint::CompareRuns));
     };
     let earlier = || (0..number).rev().filter_map(|number| call(detail, number).ok());
     let same = earlier().find(|call| call.is_sent() && prompt(call.row) == prompt(second.row));
@@ -81,9 +79,7 @@ pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(
 pub(super) fn each(detail: &RunDetail) -> Result<Vec<(Call<'_>, Call<'_>)>, Failure> {
     if detail.calls.len() == 1 {
         let id = detail.row.id.short();
-        return Err(Failure::usage(format!(
-            "run `{id}` has one call; name a run to compare it with, such as `proem runs diff last~1 last`"
-        )));
+        return Err(Failure::usage(format!("run `{id}` has one call")).hinting(Hint::CompareRuns));
     }
     // A run without calls has no call 0 either, which says so.
     call(detail, 0)?;

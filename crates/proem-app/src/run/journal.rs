@@ -13,7 +13,8 @@ use proem_runtime::files;
 use serde::Deserialize;
 
 use super::input;
-use crate::failure::Failure;
+use crate::error::Error as Failure;
+use crate::message::Hint;
 
 /// The longest result that is read back.
 const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
@@ -155,19 +156,18 @@ fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
         let whole = line.ends_with(b"\n");
         let Some(kept) = serde_json::from_slice::<Kept>(&line).ok().filter(|_| whole) else {
             if whole {
-                return Err(Failure::usage(format!(
-                    "{shown} holds something else than results of a batch; choose another --out"
-                )));
+                return Err(Failure::usage(format!("{shown} holds something else than results of a batch"))
+                    .hinting(Hint::ChooseResults));
             }
             return Ok(found);
         };
         let other = Same { closure: kept.closure, model: kept.model, provider: kept.provider };
         if other != *same {
             return Err(Failure::usage(format!(
-                "{shown} holds results of another version of the prompt or of another model ({}/{}); delete it or \
-                 choose another --out",
+                "{shown} holds results of another version of the prompt or of another model ({}/{})",
                 other.provider, other.model
-            )));
+            ))
+            .hinting(Hint::DeleteOrChooseResults));
         }
         if kept.outcome == "answered" {
             found.push(String::from_utf8_lossy(&line).trim_end().to_owned());

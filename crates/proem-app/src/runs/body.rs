@@ -7,10 +7,15 @@ use proem_store::record::Content;
 use proem_text::json;
 use serde_json::Value as Json;
 
-use super::{Failure, Texts};
+use super::Texts;
+use crate::error::Error as Failure;
 
 /// The bytes, put together from what is kept and compared with the hash of what was sent.
-pub(in crate::commands::runs) async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Failure> {
+///
+/// # Errors
+///
+/// If there is no such call, or the bytes are not kept or were changed.
+pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Failure> {
     let sent = sent(run, call)?;
     if sent.pieces.is_null() {
         let short = run.row.id.short();

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use proem_agents::prompted::Prepared;
 use proem_engine::assembly::PromptId;
-use proem_engine::call::NanoDollars;
+use proem_engine::call::{FailureKind, NanoDollars};
 use proem_engine::ordered::Ordered;
 use proem_engine::profile::{self, Profiles};
-use proem_engine::run::{Ended, Exchange, Outcome, What};
+use proem_engine::run::{Because, Cancelled, Ended, Exchange, Outcome, What};
 use proem_guard::Verdict;
 use proem_llm::caller::{Caller, Sent};
 use proem_runtime::driver::{Bounds, Calls, Made, Onward, Reached, drive, go_on};
@@ -17,51 +17,90 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::setting::Setting;
-use crate::failure::Failure;
-use proem_app::records::writing::Writing;
-use proem_app::when;
+use crate::error::Error as Failure;
+use crate::message::Hint;
+use crate::records::writing::Writing;
+use crate::when;
 
 /// One run, over.
-pub(in crate::commands) struct Ran {
-    pub(super) prepared: Prepared,
-    pub(in crate::commands) outcome: Outcome,
-    pub(super) made: Vec<Made>,
+#[derive(Debug)]
+pub struct Ran {
+    /// Its first request, and what the guard noted about its inputs.
+    pub prepared: Prepared,
+    /// How it ended, with every attempt.
+    pub outcome: Outcome,
+    /// What went over the wire for each call.
+    pub made: Vec<Made>,
     /// Its id, if it is recorded.
-    pub(super) run: Option<RunId>,
+    pub run: Option<RunId>,
     /// What could not be recorded after something was sent, in words.
-    pub(super) trouble: Option<String>,
+    pub trouble: Option<String>,
     /// Whether an answer was lost with the process that went on with the run before.
-    pub(super) lost: bool,
+    pub lost: bool,
 }
 
 impl Ran {
     /// Whether something was sent of which nobody said what it used: the ledger books that in full.
-    pub(super) fn is_unreported(&self) -> bool {
+    #[must_use]
+    pub fn is_unreported(&self) -> bool {
         let unreported = |sent: &Sent| sent.failed.is_some_and(|kind| !kind.is_unsent() || sent.status == Some(200));
         self.lost || self.made.iter().flat_map(|made| &made.attempts).any(unreported)
+    }
+
+    /// Why there is no value; `None` if there is one, be it the prompt's fallback.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let Ended::Failed { because } = self.outcome.ended else { return None };
+        let said = self.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+        let (message, hint) = match (because, said) {
+            (Because::Failed(_), Some(failure)) => (failure.message.clone(), None),
+            (Because::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
+            (Because::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
+            (Because::CutOff, _) => {
+                let most =
+                    "the answer reached the most tokens that it may have; raise `budget.output` in the prompt file";
+                (most.to_owned(), None)
+            }
+            (Because::Cancelled(Cancelled::Deadline), _) => {
+                ("the run took too long".to_owned(), Some(Hint::AllowMoreTime))
+            }
+            (because, _) => (because.in_words(), None),
+        };
+        let failure = match because {
+            Because::Failed(FailureKind::Replay) => Failure::finding(message),
+            _ => Failure::outside(message),
+        };
+        Some(match hint {
+            Some(hint) => failure.hinting(hint),
+            None => failure,
+        })
     }
 }
 
 /// A request with what its making took.
-pub(in crate::commands) struct Assembled {
-    pub(in crate::commands) prepared: Prepared,
-    pub(in crate::commands) took: Duration,
+#[derive(Debug)]
+pub(crate) struct Assembled {
+    pub(crate) prepared: Prepared,
+    pub(crate) took: Duration,
 }
 
 impl Setting {
     /// Asks with these inputs, on that line of a batch.
-    pub(in crate::commands) async fn ask(
-        &self,
-        inputs: &Ordered,
-        line: Option<u32>,
-        stop: &CancellationToken,
-    ) -> Result<Ran, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// If the request can't be made, or nothing can be sent. How asking went is in what came of it.
+    pub async fn ask(&self, inputs: &Ordered, line: Option<u32>, stop: &CancellationToken) -> Result<Ran, Failure> {
         self.ask_and(inputs, (line, stop), &|_| Ok(())).await
     }
 
     /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
     /// stands in the record by then.
-    pub(super) async fn ask_and(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Setting::ask`], and those of `hand_on`.
+    pub async fn ask_and(
         &self,
         inputs: &Ordered,
         (line, stop): (Option<u32>, &CancellationToken),
@@ -101,12 +140,7 @@ impl Setting {
     }
 
     /// A recorded run as it starts.
-    pub(in crate::commands) fn start<'s>(
-        &'s self,
-        id: RunId,
-        inputs: &'s Ordered,
-        prepared: &'s Prepared,
-    ) -> Start<'s> {
+    pub(crate) fn start<'s>(&'s self, id: RunId, inputs: &'s Ordered, prepared: &'s Prepared) -> Start<'s> {
         Start {
             id,
             parent: None,
@@ -128,15 +162,15 @@ impl Setting {
     }
 
     /// The hash of the rules that runs are held to.
-    pub(in crate::commands) fn policy(&self) -> &str {
+    pub(crate) fn policy(&self) -> &str {
         &self.guarding.rules
     }
 
-    pub(in crate::commands) fn caller(&self) -> Result<&Caller, Failure> {
+    pub(crate) fn caller(&self) -> Result<&Caller, Failure> {
         self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run was asked to send"))
     }
 
-    pub(in crate::commands) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> Calls<'c> {
+    pub(crate) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> Calls<'c> {
         let calls = Calls::new(caller, &self.directory, run);
         match Instant::now().checked_add(self.bounds) {
             Some(end) => calls.before(end),
@@ -145,7 +179,7 @@ impl Setting {
     }
 
     /// A run that was gone on with, with its end written; `lost` is how many answers were lost before.
-    pub(in crate::commands) async fn finished(
+    pub(crate) async fn finished(
         &self,
         recording: &Recording<'_>,
         assembled: Assembled,
@@ -184,7 +218,8 @@ impl Setting {
     }
 
     /// What a run cost; `None` if that is not known.
-    pub(super) fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
+    #[must_use]
+    pub fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
         if ran.is_unreported() {
             return None;
         }
@@ -198,7 +233,7 @@ fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Ou
     Ran { prepared, outcome, made, run, trouble: None, lost: false }
 }
 
-pub(in crate::commands) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {
+pub(crate) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {
     match reached {
         Reached::Done(outcome) => Ok(outcome),
         Reached::Asked(_) => Err(Failure::bug("the run went wrong", "a prompt asked a question")),

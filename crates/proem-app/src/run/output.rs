@@ -1,4 +1,4 @@
-//! What `--json` and a batch's lines say about a run.
+//! What is said about a run to a program, and on each line of a batch's results.
 
 use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, Finish, Usage};
@@ -15,12 +15,12 @@ use serde_json::Value as Json;
 
 use super::asking::Ran;
 use super::setting::Setting;
-use proem_app::records::learning::Taught;
+use crate::records::learning::Taught;
 
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Output {
+pub struct Output {
     /// The line of the batch that its inputs stood on, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
@@ -38,18 +38,18 @@ pub(crate) struct Output {
     /// The endpoint that was asked, by its name in configuration.
     provider: String,
     /// How it ended.
-    pub(super) outcome: Word,
+    outcome: Word,
     /// Whether the value is not a model's.
     degraded: bool,
     /// Why there is no value of the model's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) because: Option<Because>,
+    because: Option<Because>,
     /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     /// The value; a text where the prompt has no contract. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) value: Option<Json>,
+    value: Option<Json>,
     /// Where the value came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<LabelOut>,
@@ -88,7 +88,7 @@ pub(crate) struct Output {
 
 /// What a prompt showed of what was learned and is wished for.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ProfileOut {
+pub struct ProfileOut {
     #[serde(flatten)]
     shown: Profile,
     /// The rules that added something, in order.
@@ -108,7 +108,7 @@ impl From<&Adapted> for ProfileOut {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Word {
+pub(super) enum Word {
     /// With the model's value.
     Answered,
     /// With the prompt's own value.
@@ -197,13 +197,17 @@ struct SentOut {
 
 /// Which line of a batch a run was.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
-    pub(super) number: u32,
-    pub(super) input_hash: String,
+pub struct Line {
+    /// Its number, from 1.
+    pub number: u32,
+    /// SHA-256 of its inputs in canonical JSON.
+    pub input_hash: String,
 }
 
 impl Output {
-    pub(super) fn new(setting: &Setting, ran: &Ran, line: Option<&Line>) -> Self {
+    /// What came of a run, on that line of a batch.
+    #[must_use]
+    pub fn new(setting: &Setting, ran: &Ran, line: Option<&Line>) -> Self {
         let id = &ran.prepared.request.assembly.prompt;
         let taught = setting.taught.as_ref().filter(|_| line.is_none());
         let (outcome, value, label, because) = match &ran.outcome.ended {
@@ -244,6 +248,7 @@ impl Output {
 
 impl Output {
     /// A line of a batch with which nothing could be asked.
+    #[must_use]
     pub(super) fn unasked(setting: &Setting, line: &Line, error: String) -> Self {
         let id = &setting.prompt.id;
         Self {

@@ -1,0 +1,231 @@
+//! The cases of prompts, without a model; [`live`](super::live) asks one too.
+//!
+//! Nothing depends on the machine: the shipped guard, a fixed key and one tokeniser, so
+//! that a case passes everywhere or nowhere.
+
+use proem_agents::prompted::{Ask, Given, prepare};
+use proem_agents::risk::investigation;
+use proem_agents::screen::Screening;
+use proem_engine::call::Arrival;
+use proem_engine::contract::Contract;
+use proem_engine::ordered::Ordered;
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::cases::{Case, Cases};
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Answers, Model, Provider, Providers};
+use proem_engine::tokens::{Counts, OpenAi};
+use proem_engine::{Error, ErrorKind};
+use proem_guard::{Guard, Key, Policy};
+use serde::Serialize;
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use super::live::Heard;
+use crate::error::Error as Failure;
+
+/// What came of one case.
+#[derive(Debug, Serialize)]
+pub struct Tested {
+    /// `agent/name@version`.
+    pub prompt: String,
+    /// The case's name.
+    pub case: String,
+    /// Whether everything held.
+    pub passed: bool,
+    /// Whether a model is asked at all: the rules may settle it.
+    pub asked: bool,
+    /// The tokens of the request.
+    pub tokens: Option<usize>,
+    /// What did not hold.
+    pub problems: Vec<String>,
+    /// What a model answered; `None` if none was asked.
+    pub live: Option<Heard>,
+    #[serde(skip)]
+    pub(super) inputs: Option<Ordered>,
+}
+
+/// A prompt with its cases.
+#[derive(Debug)]
+pub struct Suite {
+    /// `agent/name`.
+    pub(super) name: String,
+    pub(super) version: String,
+    prompt: Prompt,
+    pub(super) cases: Cases,
+}
+
+impl Suite {
+    /// Tests every case.
+    ///
+    /// # Errors
+    ///
+    /// If the prompt's contract can't be read.
+    pub fn test(&self, bench: &Bench) -> Result<Vec<Tested>, Failure> {
+        self.cases.cases.iter().map(|case| bench.test(self, case)).collect()
+    }
+}
+
+/// A prompt whose cases could not be run.
+#[derive(Debug, Serialize)]
+pub struct Untested {
+    /// `agent/name@version`.
+    pub prompt: String,
+    /// Why, with the place where there is one.
+    pub problem: String,
+    /// Whether it was changed after it was locked.
+    #[serde(skip)]
+    pub is_edited: bool,
+}
+
+/// The prompts that are tested, and those that can't be; all that have cases, or the one that is wanted, as
+/// `agent/name` or `agent/name@version`. What is wrong with one stops its own tests only.
+///
+/// # Errors
+///
+/// If the one that is wanted is not there, or there are no cases.
+pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Failure> {
+    let names = match wanted {
+        Some(name) => vec![name.to_owned()],
+        None => book.prompts().into_iter().collect(),
+    };
+    let (mut suites, mut untested) = (Vec::new(), Vec::new());
+    for full in names {
+        let (name, version) = match full.split_once('@') {
+            Some((name, version)) => (name.to_owned(), version.to_owned()),
+            None => (full.clone(), book.current(&full)?),
+        };
+        match suite(book, name.clone(), version.clone()) {
+            Ok(Some(suite)) => suites.push(suite),
+            Ok(None) if wanted.is_some() => {
+                return Err(Failure::usage(format!("`{name}` has no cases; name a file in `proem.cases`")));
+            }
+            Ok(None) => {}
+            Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
+            Err(error) => untested.push(Untested {
+                prompt: format!("{name}@{version}"),
+                problem: error.to_string(),
+                is_edited: error.kind() == ErrorKind::Edited,
+            }),
+        }
+    }
+    if suites.is_empty() && untested.is_empty() {
+        return Err(Failure::usage("no prompt has cases; name a file in `proem.cases` of one"));
+    }
+    Ok((suites, untested))
+}
+
+/// A prompt with its cases; `None` if it names none.
+fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Error> {
+    let prompt = book.prompt(&name, Some(&version))?;
+    let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
+    let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
+        let missing = format!("`proem.cases` names `{file}`, which is not beside it");
+        return Err(Error::new(ErrorKind::InvalidFile, missing));
+    };
+    let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
+    Ok(Some(Suite { name, version, prompt, cases }))
+}
+
+/// What requests are made with.
+#[derive(Debug)]
+pub struct Bench {
+    guard: Guard,
+    policy: Policy,
+    model: Model,
+    key: Key,
+}
+
+impl Bench {
+    /// The same on every machine.
+    ///
+    /// # Errors
+    ///
+    /// If what ships can't be read, which is a bug.
+    pub fn new() -> Result<Self, Failure> {
+        let shipped = |error: &dyn std::fmt::Display| Failure::bug("a shipped file can't be read", error);
+        let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
+        // The form of the answer is in the schema that goes with the request, not in its words.
+        model.answers = Answers::Tool;
+        Ok(Self {
+            guard: Guard::shipped(&[]).map_err(|error| shipped(&error))?,
+            policy: Policy::shipped().map_err(|error| shipped(&error))?,
+            model,
+            key: Key::new([0; 32]),
+        })
+    }
+
+    fn test(&self, suite: &Suite, case: &Case) -> Result<Tested, Failure> {
+        let mut tested = Tested {
+            prompt: format!("{}@{}", suite.name, suite.version),
+            case: case.name.clone(),
+            passed: true,
+            asked: true,
+            tokens: None,
+            problems: Vec::new(),
+            live: None,
+            inputs: case.inputs.clone(),
+        };
+        if let Some(kind) = &suite.cases.kind {
+            self.pose(kind, case, &mut tested);
+        }
+        if let Some(inputs) = &tested.inputs {
+            let contract = suite.prompt.contract()?;
+            match self.request(&suite.prompt, contract.as_ref(), inputs) {
+                Ok((assembly, hash)) => {
+                    tested.problems.extend(case.expect.broken_request(&assembly, &hash));
+                    tested.tokens = Some(assembly.tokens());
+                }
+                Err(error) => tested.problems.extend(error.problems().iter().cloned()),
+            }
+        } else if tested.problems.is_empty() && case.expect.wants_request() {
+            tested.problems.push("nobody is asked, so there is no request to look at".to_owned());
+        }
+        tested.passed = tested.problems.is_empty();
+        Ok(tested)
+    }
+
+    /// Lets an agent's rules make the inputs.
+    fn pose(&self, kind: &str, case: &Case, tested: &mut Tested) {
+        let given = case.given.as_ref().unwrap_or(&Json::Null);
+        let posed = match kind {
+            investigation::DECISION | investigation::SYNTHESIS => investigation::case(kind, given),
+            other => {
+                let known = format!("`{}` and `{}`", investigation::DECISION, investigation::SYNTHESIS);
+                tested.problems.push(format!("no agent knows the kind `{other}`; there are {known}"));
+                return;
+            }
+        };
+        match posed {
+            Ok(posed) => {
+                tested.problems.extend(case.expect.broken_rules(&posed.rules));
+                tested.asked = posed.inputs.is_some();
+                tested.inputs = posed.inputs.map(Ordered::from);
+            }
+            Err(error) => tested.problems.push(error.to_string()),
+        }
+    }
+
+    /// The request for these inputs, and the hash of its text.
+    fn request(
+        &self,
+        prompt: &Prompt,
+        contract: Option<&Contract>,
+        inputs: &Ordered,
+    ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
+        let ask = Ask {
+            prompt,
+            contract,
+            inputs,
+            given: Given::ByCaller,
+            model: &self.model,
+            key: &self.key,
+            screening: Screening { guard: &self.guard, policy: &self.policy },
+            input_tokens: None,
+            arrival: Arrival::Whole,
+            profile: None,
+        };
+        let assembly = prepare(&ask, &mut Counts::new(&OpenAi::O200k))?.request.assembly;
+        let hash = proem_text::hex::encode(Sha256::digest(assembly.text()));
+        Ok((assembly, hash))
+    }
+}

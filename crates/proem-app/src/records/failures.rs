@@ -1,0 +1,55 @@
+//! The failures that prompts learn from.
+
+use proem_runtime::Environment;
+use proem_store::query::FailureRow;
+use proem_store::{Access, Clearing, ClearingWay, Origin};
+
+use super::{actor, look, open, owner};
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
+use crate::places::Places;
+use crate::project::Project;
+use crate::when;
+
+/// The failures of an agent, or of all. What there is to say goes to `notes`, also where it fails.
+///
+/// # Errors
+///
+/// If the records can't be read.
+pub async fn list(
+    (places, project): (&Places, &Project),
+    agent: Option<&str>,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<FailureRow>, Failure> {
+    let store = look(places, project).await?.collect(notes);
+    Ok(store.failures(&owner(project), agent).await?)
+}
+
+/// Clears the failures of an agent, or of all, or undoes that; how many there were. What there is to say goes to
+/// `notes`, also where it fails.
+///
+/// # Errors
+///
+/// If the records can't be written.
+pub async fn clear(
+    (places, project): (&Places, &Project),
+    (agent, way): (Option<&str>, ClearingWay),
+    notes: &mut Vec<Note>,
+) -> Result<u64, Failure> {
+    let opened = open(places, project, Access::Write).await?;
+    notes.extend(opened.notes.into_iter().map(Note::from));
+    if opened.origin == Origin::Foreign {
+        let foreign = "these records were made by another installation and are only read";
+        return Err(Failure::usage(foreign).hinting(Hint::AdoptRecords));
+    }
+    let clearing = Clearing {
+        project: owner(project),
+        agent: agent.map(str::to_owned),
+        way,
+        actor: actor(&Environment::inherited(), places.channel),
+        at: when::now(),
+    };
+    let count = opened.store.clear_failures(clearing).await;
+    opened.store.close().await;
+    Ok(count?)
+}

@@ -1,0 +1,74 @@
+//! The file that runs are recorded in, as a whole: who made it, what is in it, and what a person may change of it.
+
+use proem_engine::run::Time;
+use proem_runtime::Environment;
+use proem_store::query::StatusRow;
+use proem_store::record::Actor;
+use proem_store::{Access, Origin, Store};
+
+use super::{actor, open};
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::places::Places;
+use crate::project::Project;
+use crate::when;
+
+/// The file of the records, open.
+#[derive(Debug)]
+pub struct RecordsFile {
+    /// Who made it.
+    pub origin: Origin,
+    /// What is in it.
+    pub status: StatusRow,
+    store: Store,
+    actor: Actor,
+}
+
+impl RecordsFile {
+    /// Opens it; `None` if there is none. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be opened or read.
+    pub async fn open(
+        (places, project): (&Places, &Project),
+        access: Access,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<Self>, Failure> {
+        if !places.records().exists() {
+            return Ok(None);
+        }
+        let opened = open(places, project, access).await?;
+        notes.extend(opened.notes.into_iter().map(Note::from));
+        let status = opened.store.status().await?;
+        let actor = actor(&Environment::inherited(), places.channel);
+        Ok(Some(Self { origin: opened.origin, status, store: opened.store, actor }))
+    }
+
+    /// Takes it over from the installation that made it, and closes it.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be written.
+    pub async fn adopt(self) -> Result<(), Failure> {
+        let done = self.store.adopt(self.actor, when::now()).await;
+        self.store.close().await;
+        Ok(done?)
+    }
+
+    /// Sets the time that was last seen back to `now`, and closes it.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be written.
+    pub async fn reset_clock(self, now: Time) -> Result<(), Failure> {
+        let done = self.store.reset_clock(self.actor, now).await;
+        self.store.close().await;
+        Ok(done?)
+    }
+
+    /// Closes it.
+    pub async fn close(self) {
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,312 @@
+//! Many runs: one line of inputs each, results in the order of the lines.
+//!
+//! Where results are kept in a file they are written as they come and put in order at the end; elsewhere they are
+//! handed on in order as soon as all before them are there. A failure that every other line would
+//! meet too, such as a refused key, ends the batch; what was asked by then is kept.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use futures_util::{Stream, StreamExt as _, stream};
+use proem_engine::call::{FailureKind, NanoDollars};
+use proem_engine::run::{Because, Cancelled, Ended};
+use serde_json::Value as Json;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::Ran;
+use super::input::Source;
+use super::journal::{Journal, Same};
+use super::output::{Line, Output};
+use super::rows::{Row, Rows, count};
+use super::setting::Setting;
+use crate::error::Error as Failure;
+use crate::message::Noted;
+
+/// What is asked, line by line.
+#[derive(Debug)]
+pub struct Batch<'b> {
+    /// Where the lines are.
+    pub from: Source<'b>,
+    /// Texts that are laid over each line's inputs, by name.
+    pub texts: &'b [(String, String)],
+    /// Where results go, in the order of the lines; what an interrupted run of the same batch got is kept.
+    pub out: Option<&'b Path>,
+}
+
+/// What a batch comes to while it runs, for whoever shows it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Happened<'h> {
+    /// So many lines were answered before and are kept.
+    Kept(usize),
+    /// Lines are asked: so many, where that is known.
+    Begins(Option<u64>),
+    /// With a line nothing could be asked.
+    Unasked {
+        /// Its number, from 1.
+        line: u32,
+        /// Why.
+        why: &'h str,
+    },
+    /// One more line is done.
+    Counted(&'h Tally),
+    /// The next line's result, where none are kept in a file.
+    Result(&'h str),
+}
+
+/// Whoever watches a batch.
+#[derive(Clone, Copy)]
+pub struct Watcher<'w> {
+    /// How a result is written down, in a file and elsewhere, on one line.
+    pub form: &'w dyn Fn(&Json) -> String,
+    /// Is told what happens; a failure ends the batch.
+    pub tell: &'w dyn Fn(Happened<'_>) -> Result<(), Failure>,
+}
+
+impl std::fmt::Debug for Watcher<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watcher").finish_non_exhaustive()
+    }
+}
+
+/// What came of a line.
+struct Done {
+    line: Line,
+    ran: Result<Ran, String>,
+}
+
+/// A batch that nothing is asked for any longer.
+#[derive(Debug)]
+pub struct Over {
+    /// What came of its lines.
+    pub tally: Tally,
+    /// How many lines were answered before.
+    pub kept: usize,
+    /// Whether lines are left, since it was ended before they were asked.
+    pub is_interrupted: bool,
+    journal: Option<Journal>,
+    lines: BTreeMap<u32, String>,
+}
+
+impl Over {
+    /// Whether what was asked is kept for the next run of the same batch.
+    #[must_use]
+    pub const fn goes_on(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// Puts the results in order under their file's own name, if they have one.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be written.
+    pub fn finish(self) -> Result<Tally, Failure> {
+        if let Some(journal) = self.journal {
+            journal.finish(&self.lines)?;
+        }
+        Ok(self.tally)
+    }
+}
+
+/// Asks for each line, as many at once as the endpoint takes.
+///
+/// # Errors
+///
+/// If lines can't be read or results not be written. What went wrong with one line is its result.
+pub async fn run(
+    setting: &Setting,
+    batch: Batch<'_>,
+    watcher: Watcher<'_>,
+    stop: &CancellationToken,
+) -> Result<Over, Failure> {
+    let shown = batch.from.shown();
+    let same = Same {
+        closure: setting.prompt.id.closure.clone(),
+        model: setting.asked.model.name.clone(),
+        provider: setting.asked.endpoint.name.clone(),
+    };
+    let journal = batch.out.map(|out| Journal::open(out, &same)).transpose()?;
+    let answered = journal.as_ref().map(Journal::answered).unwrap_or_default();
+    if !answered.is_empty() {
+        (watcher.tell)(Happened::Kept(answered.len()))?;
+    }
+    let total = match &batch.from {
+        Source::File(path) => Some(count(path, &shown)?),
+        Source::Reader(..) => None,
+    };
+    (watcher.tell)(Happened::Begins(total))?;
+    let lines = RefCell::new(BTreeMap::new());
+    let broken = RefCell::new(None);
+    let halt = Cell::new(false);
+    let rows = Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown };
+    let wanted = rows.map_while(|row| {
+        if halt.get() || stop.is_cancelled() {
+            // There was another line, so that the results are not whole, whatever is still running.
+            halt.set(true);
+            return None;
+        }
+        row.map_err(|failure| *broken.borrow_mut() = Some(failure)).ok()
+    });
+    let asked = wanted.filter(|row| {
+        lines.borrow_mut().insert(row.line.number, row.line.input_hash.clone());
+        answered.get(&row.line.number) != Some(&row.line.input_hash)
+    });
+    let work = stream::iter(asked).map(|row| one(setting, row, stop));
+    let most = setting.asked.endpoint.limits.concurrency.get();
+    let mut taking = Taking { setting, journal, tally: Tally::default(), halt: &halt, watcher };
+    if taking.journal.is_some() {
+        taking.take(work.buffer_unordered(most)).await?;
+    } else {
+        taking.take(work.buffered(most)).await?;
+    }
+    let Taking { journal, tally, .. } = taking;
+    if let Some(failure) = broken.into_inner() {
+        return Err(failure);
+    }
+    let is_interrupted = tally.cancelled > 0 || halt.get();
+    Ok(Over { tally, kept: answered.len(), is_interrupted, journal, lines: lines.into_inner() })
+}
+
+/// Makes each line's request, as it would be sent, and hands it on.
+///
+/// # Errors
+///
+/// If a line can't be read or no request be made of it, and those of `hand_on`.
+pub fn requests(
+    setting: &Setting,
+    batch: Batch<'_>,
+    hand_on: &dyn Fn(Noted<Json>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let shown = batch.from.shown();
+    for row in (Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown }) {
+        let row = row?;
+        let inputs = row.inputs.map_err(|why| Failure::usage(format!("{shown}, line {}: {why}", row.line.number)))?;
+        hand_on(setting.request(&inputs)?)?;
+    }
+    Ok(())
+}
+
+async fn one(setting: &Setting, row: Row, stop: &CancellationToken) -> Done {
+    let ran = match row.inputs {
+        Ok(inputs) => setting.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
+        Err(why) => Err(why),
+    };
+    Done { line: row.line, ran }
+}
+
+/// What takes results.
+struct Taking<'t> {
+    setting: &'t Setting,
+    journal: Option<Journal>,
+    tally: Tally,
+    halt: &'t Cell<bool>,
+    watcher: Watcher<'t>,
+}
+
+impl Taking<'_> {
+    /// Takes results as they come.
+    async fn take(&mut self, results: impl Stream<Item = Done>) -> Result<(), Failure> {
+        let mut results = std::pin::pin!(results);
+        while let Some(Done { line, ran }) = results.next().await {
+            let output = match &ran {
+                Ok(ran) => {
+                    if self.tally.trouble.is_none() {
+                        self.tally.trouble.clone_from(&ran.trouble);
+                    }
+                    if let Some(fatal) = fatal(ran) {
+                        self.halt.set(true);
+                        self.tally.fatal = Some(fatal);
+                    }
+                    if is_cancelled(ran) {
+                        self.tally.cancelled = self.tally.cancelled.saturating_add(1);
+                        self.tally.spend(self.setting.cost(ran));
+                        continue;
+                    }
+                    Output::new(self.setting, ran, Some(&line))
+                }
+                Err(why) => {
+                    let why = why.replace('\n', "; ");
+                    (self.watcher.tell)(Happened::Unasked { line: line.number, why: &why })?;
+                    Output::unasked(self.setting, &line, why)
+                }
+            };
+            self.tally.add(self.setting, ran.as_ref().ok());
+            (self.watcher.tell)(Happened::Counted(&self.tally))?;
+            let json = serde_json::to_value(output).map_err(|e| Failure::bug("could not write JSON", e))?;
+            let text = (self.watcher.form)(&json);
+            match &mut self.journal {
+                Some(journal) => journal.write(line.number, &line.input_hash, &text)?,
+                None => (self.watcher.tell)(Happened::Result(&text))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_cancelled(ran: &Ran) -> bool {
+    matches!(
+        ran.outcome.ended,
+        Ended::Failed { because: Because::Cancelled(Cancelled::Asked) | Because::Failed(FailureKind::Cancelled) }
+    )
+}
+
+/// A failure that every other line would meet too.
+fn fatal(ran: &Ran) -> Option<String> {
+    let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
+    let everywhere = match failure.kind {
+        FailureKind::KeyRefused | FailureKind::UnknownModel | FailureKind::NoCredit | FailureKind::Redirected => true,
+        // A line that is too long by itself keeps no other from being asked.
+        FailureKind::NotBooked => !ran.made.is_empty(),
+        // Without a key the fallback is as good for each line as for the first.
+        FailureKind::NoKey => matches!(ran.outcome.ended, Ended::Failed { .. }),
+        _ => false,
+    };
+    everywhere.then(|| failure.message.clone())
+}
+
+/// What came of the lines so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// How many have the model's value.
+    pub answered: usize,
+    /// How many have the prompt's fallback.
+    pub fell_back: usize,
+    /// How many have none.
+    pub failed: usize,
+    /// With how many nothing could be asked.
+    pub unasked: usize,
+    /// How many were ended before they had a result.
+    pub cancelled: usize,
+    /// What those cost of which it is known.
+    pub spent: NanoDollars,
+    /// How many results didn't say what they cost.
+    pub unpriced: usize,
+    /// A failure that every other line would meet too, in words.
+    pub fatal: Option<String>,
+    /// What could not be recorded first, in words.
+    pub trouble: Option<String>,
+}
+
+impl Tally {
+    fn add(&mut self, setting: &Setting, ran: Option<&Ran>) {
+        let count = match ran.map(|ran| &ran.outcome.ended) {
+            None => &mut self.unasked,
+            Some(Ended::Answered { .. }) => &mut self.answered,
+            Some(Ended::FellBack { .. }) => &mut self.fell_back,
+            Some(Ended::Failed { .. }) => &mut self.failed,
+        };
+        *count = count.saturating_add(1);
+        if let Some(ran) = ran {
+            self.spend(setting.cost(ran));
+        }
+    }
+
+    /// Adds what a line cost; `None` if that is not known.
+    fn spend(&mut self, cost: Option<NanoDollars>) {
+        match cost {
+            Some(cost) => self.spent = self.spent.and(cost),
+            None => self.unpriced = self.unpriced.saturating_add(1),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The inputs of runs: files and other readers, and texts that are laid over them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use proem_engine::ordered::{Fields, Ordered};
+use proem_runtime::files;
+
+use crate::error::Error as Failure;
+
+/// The most bytes of one run's inputs.
+pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Where inputs are read from.
+pub enum Source<'s> {
+    /// A file, which may be read more than once.
+    File(&'s Path),
+    /// Whatever is there, under the name that messages have for it.
+    Reader(&'s str, Box<dyn BufRead + 's>),
+}
+
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Source").field(&self.shown()).finish()
+    }
+}
+
+impl<'s> Source<'s> {
+    /// What messages call it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::File(path) => shown(path),
+            Self::Reader(name, _) => (*name).to_owned(),
+        }
+    }
+
+    /// Opens it.
+    pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Failure> {
+        match self {
+            Self::File(path) => {
+                let failed = |error| Failure::usage(format!("could not open {}: {error}", shown(path)));
+                Ok(Box::new(BufReader::new(files::open(path).map_err(failed)?)))
+            }
+            Self::Reader(_, reader) => Ok(reader),
+        }
+    }
+}
+
+/// The inputs of a single run, with these texts laid over them by name.
+///
+/// # Errors
+///
+/// If they can't be read, or are not an object of JSON.
+pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<Ordered, Failure> {
+    let mut inputs = match source {
+        None => Fields::default().into(),
+        Some(source) => {
+            let shown = source.shown();
+            let text = read(source, &shown)?;
+            serde_json::from_str(&text).map_err(|error| not_json(&shown, &error))?
+        }
+    };
+    set(&mut inputs, texts)?;
+    Ok(inputs)
+}
+
+/// Lays texts over inputs.
+pub(super) fn set(inputs: &mut Ordered, texts: &[(String, String)]) -> Result<(), Failure> {
+    let Ordered::Map(fields) = inputs else {
+        return Err(Failure::usage("the input is not a JSON object; give one with the prompt's inputs by name"));
+    };
+    let fields = Arc::make_mut(fields);
+    for (name, text) in texts {
+        fields.insert(name.as_str(), Ordered::from(text.as_str()));
+    }
+    Ok(())
+}
+
+/// What messages call a file.
+pub(super) fn shown(path: &Path) -> String {
+    format!("`{}`", proem_guard::show::terminal_str(&path.display().to_string()))
+}
+
+fn not_json(shown: &str, error: &serde_json::Error) -> Failure {
+    // The message of the parser doesn't quote what stands there.
+    Failure::usage(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
+}
+
+fn read(source: Source<'_>, shown: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = source.open()?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| Failure::outside(format!("could not read {shown}: {e}")))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Failure::usage(format!("{shown} has more than {MAX_BYTES} bytes; give the prompt less to read")));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{shown} is not UTF-8; convert it")))
+}

@@ -1,0 +1,92 @@
+//! How a prompt is run, in the words of whoever asks for it.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use proem_agents::prompted::Given;
+use proem_engine::call::NanoDollars;
+use proem_engine::run::Limits;
+
+use crate::records::learning::Adapting;
+use crate::records::writing::Record;
+
+/// How often a model is asked at most until its answer meets the contract, where nothing else is said.
+const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
+
+/// The longest that one run may take where nothing else is said, in seconds.
+const SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(299);
+
+/// How a prompt is run.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// `agent/name`, or `agent/name@version`.
+    pub prompt: String,
+    /// The model or role that is asked, instead of the prompt's own.
+    pub model: Option<String>,
+    /// Whose model it is.
+    pub provider: Option<String>,
+    /// The most requests at once, instead of the endpoint's.
+    pub concurrency: Option<NonZeroUsize>,
+    /// Who wrote the inputs.
+    pub given: Given,
+    /// The most input tokens.
+    pub input_tokens: Option<usize>,
+    /// How often is asked, and with how many tokens at most.
+    pub limits: Limits,
+    /// The most that one run may cost.
+    pub most: Option<NanoDollars>,
+    /// The longest that one run may take, in seconds.
+    pub seconds: NonZeroU32,
+    /// What carries requests.
+    pub carriage: Carriage,
+    /// What shapes the prompt beside its inputs.
+    pub adapting: Adapting,
+    /// Whether runs are recorded. With [`Carriage::Cassettes`] and [`Carriage::Nobody`] none is.
+    pub record: Record,
+}
+
+impl RunOptions {
+    /// A prompt, as it is run where nothing else is said: two attempts, and five minutes.
+    #[must_use]
+    pub fn of(prompt: String) -> Self {
+        Self {
+            prompt,
+            model: None,
+            provider: None,
+            concurrency: None,
+            given: Given::ByCaller,
+            input_tokens: None,
+            limits: Limits { attempts: ATTEMPTS, tokens: None },
+            most: None,
+            seconds: SECONDS,
+            carriage: Carriage::Network,
+            adapting: Adapting::default(),
+            record: Record::AsConfigured,
+        }
+    }
+}
+
+/// What carries requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carriage {
+    /// The network.
+    Network,
+    /// The network, and what goes over it is kept in this folder, without keys.
+    Recorder(PathBuf),
+    /// Nobody: answers come from such a folder.
+    Cassettes(PathBuf),
+    /// Nobody: requests are made and looked at.
+    Nobody,
+}
+
+impl Carriage {
+    /// What these folders ask for: answers from `replay`, or what goes over the wire kept in `record`.
+    #[must_use]
+    pub fn taped(record: Option<PathBuf>, replay: Option<PathBuf>) -> Self {
+        match (record, replay) {
+            (_, Some(folder)) => Self::Cassettes(folder),
+            (Some(folder), None) => Self::Recorder(folder),
+            (None, None) => Self::Network,
+        }
+    }
+}

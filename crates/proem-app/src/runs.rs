@@ -1,0 +1,72 @@
+//! What is kept of runs: looked up, made anew, gone on with, compared, judged and deleted.
+
+pub mod body;
+pub mod diff;
+pub mod feedback;
+pub mod purge;
+pub mod replay;
+pub mod resume;
+
+use std::collections::BTreeMap;
+
+use proem_engine::versions::Versions;
+use proem_store::Store;
+use proem_store::query::{Listed, RunDetail};
+use proem_store::record::RunId;
+use serde::Deserialize as _;
+use serde_json::Value as Json;
+
+use crate::error::Error as Failure;
+use crate::project::Project;
+use crate::records::Whose;
+
+/// The versions that a run's requests were made with; `None` where that is not kept, or in a form that is not known.
+#[must_use]
+pub fn versions(run: &RunDetail) -> Option<Versions> {
+    let settings = run.settings.as_object()?;
+    match settings.get("versions") {
+        None => Some(Versions::default()),
+        Some(written) => Versions::deserialize(written).ok(),
+    }
+}
+
+/// The run whose id begins like that. `last` is the newest of those that are meant, among those that are `listed`.
+///
+/// # Errors
+///
+/// If there is none, or more than one.
+pub async fn found(
+    store: &Store,
+    project: &Project,
+    (id, whose): (&str, Whose),
+    listed: Listed,
+) -> Result<RunId, Failure> {
+    Ok(store.find(whose.owner(project).as_ref(), listed, id).await?)
+}
+
+/// Texts by their hashes, as far as they are kept.
+#[derive(Debug)]
+pub struct Texts(BTreeMap<String, Vec<u8>>);
+
+impl Texts {
+    /// Reads them.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn load(store: &Store, hashes: Vec<String>) -> Result<Self, Failure> {
+        Ok(Self(store.contents(&hashes).await?))
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn get(&self, hash: &str) -> Option<&str> {
+        std::str::from_utf8(self.0.get(hash)?).ok()
+    }
+
+    /// A text that is JSON.
+    #[must_use]
+    pub fn json(&self, hash: &str) -> Option<Json> {
+        serde_json::from_str(self.get(hash)?).ok()
+    }
+}

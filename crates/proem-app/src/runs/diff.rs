@@ -1,0 +1,166 @@
+//! What changed between two requests, and why the cache missed.
+//!
+//! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
+//! one before it that its cache could have been written by.
+
+mod named;
+pub mod seen;
+pub mod texts;
+
+use std::collections::BTreeSet;
+
+use proem_engine::cache::miss::{Change, Compared, compare};
+use proem_engine::providers::Providers;
+use proem_store::Store;
+use proem_store::query::{Listed, RunDetail};
+
+use self::named::Named;
+use self::seen::Call;
+use self::texts::Texts;
+use super::found;
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::places::Places;
+use crate::project::Project;
+use crate::records::{self, Whose};
+
+/// Two requests with what was found out about them.
+#[derive(Debug)]
+pub struct Pair<'d> {
+    /// The earlier one.
+    pub first: Call<'d>,
+    /// The later one.
+    pub second: Call<'d>,
+    /// What changed, and what the cache did.
+    pub compared: Compared,
+    /// The texts of what changed first, as far as they are kept.
+    pub texts: Option<Texts>,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy)]
+pub struct DiffOptions<'w> {
+    /// A run, or one of its calls, such as `last:1`.
+    pub first: &'w str,
+    /// The later one; without it each call of a run is compared with one before it.
+    pub second: Option<&'w str>,
+    /// Whose runs are meant.
+    pub whose: Whose,
+    /// Which runs `last` counts.
+    pub listed: Listed,
+}
+
+/// The runs whose requests are compared.
+#[derive(Debug)]
+pub struct Runs<'w> {
+    store: Store,
+    first: Named<'w>,
+    second: Option<Named<'w>>,
+    /// The run that is named first.
+    pub former: RunDetail,
+    latter: Option<RunDetail>,
+}
+
+impl<'w> Runs<'w> {
+    /// Looks them up. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If one is not there, or can't be read.
+    pub async fn look(
+        (places, project): (&Places, &Project),
+        options: &DiffOptions<'w>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Failure> {
+        let (first, second) = (Named::parse(options.first)?, options.second.map(Named::parse).transpose()?);
+        let store = records::look(places, project).await?.collect(notes);
+        let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
+            Ok(store.run(&found(&store, project, (named.run, options.whose), options.listed).await?).await?)
+        };
+        let former = detail(&first).await?;
+        let latter = match &second {
+            Some(named) => Some(detail(named).await?),
+            None => None,
+        };
+        Ok(Self { store, first, second, former, latter })
+    }
+
+    /// Whether every call of one run is compared with one before it.
+    #[must_use]
+    pub const fn are_one(&self) -> bool {
+        self.second.is_none() && self.first.call.is_none()
+    }
+
+    /// The requests, compared. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such call, or its texts can't be read.
+    pub async fn pairs(&self, notes: &mut Vec<Note>) -> Result<Vec<Pair<'_>>, Failure> {
+        let (first, former) = (&self.first, &self.former);
+        let calls = match (&self.second, &self.latter, first.call) {
+            (Some(second), Some(latter), _) => {
+                vec![(named::call(former, first.call.unwrap_or(0))?, named::call(latter, second.call.unwrap_or(0))?)]
+            }
+            (_, _, Some(number)) => vec![named::with_the_one_before(former, number)?],
+            (_, _, None) => named::each(former)?,
+        };
+        let providers = prices(&self.store, self.latter.as_ref().unwrap_or(former), notes).await?;
+        let mut pairs = Vec::with_capacity(calls.len());
+        for (first, second) in calls {
+            pairs.push(Pair::of(&self.store, &providers, (first, second)).await?);
+        }
+        notes.extend(without_tools(&pairs));
+        Ok(pairs)
+    }
+}
+
+impl<'d> Pair<'d> {
+    async fn of(store: &Store, providers: &Providers, (first, second): (Call<'d>, Call<'d>)) -> Result<Self, Failure> {
+        let model = providers.model(&second.row.model).ok();
+        let (before, after) = (first.parts(), second.parts());
+        let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
+        let texts = Texts::of(store, &first, &second, &compared).await?;
+        Ok(Self { first, second, compared, texts })
+    }
+
+    /// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.
+    #[must_use]
+    pub fn words(&self) -> String {
+        if self.second.is_sent() {
+            return self.compared.in_words();
+        }
+        let prefix = match self.compared.first_change.as_ref().map(Change::is_in_prefix) {
+            None => "both prompts are the same",
+            Some(true) => "the stable prefix changed, so a cache would miss",
+            Some(false) => "the stable prefix is the same",
+        };
+        format!("nobody was asked, so no cache was read; {prefix}")
+    }
+}
+
+/// Says of which requests only the sections could be compared.
+fn without_tools(pairs: &[Pair<'_>]) -> Option<Note> {
+    let calls = pairs.iter().flat_map(|pair| [&pair.first, &pair.second]);
+    let without = calls.filter(|call| call.is_sent() && !call.parts().has_tools());
+    let labels: BTreeSet<String> = without.map(Call::label).collect();
+    if labels.is_empty() {
+        return None;
+    }
+    let labels: Vec<String> = labels.into_iter().collect();
+    Some(format!("the tools of {} are not kept, so they are not compared", labels.join(" and ")).into())
+}
+
+/// The models as the run knew them, or as they are known here.
+async fn prices(store: &Store, detail: &RunDetail, notes: &mut Vec<Note>) -> Result<Providers, Failure> {
+    if let Some(hash) = detail.files.get("providers.toml") {
+        let contents = store.contents(std::slice::from_ref(hash)).await?;
+        let text = contents.get(hash).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if let Some(providers) = text.and_then(|text| Providers::parse(text).ok()) {
+            return Ok(providers);
+        }
+        notes
+            .push("the models that the run knew are not kept; prices and cache rules are those of this version".into());
+    }
+    Providers::load().map_err(|e| Failure::bug("could not read the models", e))
+}

@@ -1,0 +1,106 @@
+//! Deletes runs with all that belongs to them: those that are named, or those that started before a time.
+
+use proem_engine::run::Time;
+use proem_runtime::Environment;
+use proem_store::query::{Listed, RunRow, RunsWanted};
+use proem_store::record::RunId;
+use proem_store::{Access, Purge, Purged, Store};
+
+use super::found;
+use crate::error::Error as Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::records::Whose;
+use crate::{records, when};
+
+/// Records that runs are deleted from.
+#[derive(Debug)]
+pub struct Purging<'p> {
+    store: Store,
+    project: &'p Project,
+    whose: Whose,
+    before: Time,
+    purge: Purge,
+}
+
+/// The runs that started before a time.
+#[derive(Debug, Clone)]
+pub struct Before {
+    /// They, the newest first.
+    pub runs: Vec<RunRow>,
+    /// How many runs there are of any time.
+    pub all: usize,
+}
+
+impl<'p> Purging<'p> {
+    /// Opens the records. Where no time is named, what started by now is meant: what starts while somebody is asked
+    /// was not asked about.
+    ///
+    /// # Errors
+    ///
+    /// If the time is none, or the records can't be opened.
+    pub async fn begin(
+        (places, project): (&Places, &'p Project),
+        whose: Whose,
+        before: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let zone = records::zone(&project.config.budget)?;
+        let at = when::now();
+        let before = before.map_or(Ok(at), |before| when::since(before, at, &zone))?;
+        let store = records::open(places, project, Access::Write).await?.store;
+        let actor = records::actor(&Environment::inherited(), places.channel);
+        let purge = Purge { project: whose.owner(project), before: None, runs: Vec::new(), actor, at };
+        Ok(Self { store, project, whose, before, purge })
+    }
+
+    /// The runs that would be deleted by their time.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be read.
+    pub async fn found(&self) -> Result<Before, Failure> {
+        let project = self.whose.owner(self.project);
+        let mut runs = self.store.runs(&RunsWanted { project, ..RunsWanted::default() }).await?;
+        let all = runs.len();
+        runs.retain(|run| run.started < self.before);
+        Ok(Before { runs, all })
+    }
+
+    /// Deletes the runs that started before the time.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be deleted.
+    pub async fn started_before(&self) -> Result<Purged, Failure> {
+        let purge = Purge { before: Some(self.before), ..self.purge.clone() };
+        Ok(self.store.purge(purge).await?)
+    }
+
+    /// Deletes the runs whose ids begin like these, and says how many they are. One that is named may be another
+    /// project's.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or they can't be deleted.
+    pub async fn named(&self, names: &[String]) -> Result<(Purged, usize), Failure> {
+        // To the store no names are no condition.
+        if names.is_empty() {
+            return Ok((Purged::default(), 0));
+        }
+        let mut runs: Vec<RunId> = Vec::new();
+        for name in names {
+            let id = found(&self.store, self.project, (name, self.whose), Listed::Acted).await?;
+            if !runs.contains(&id) {
+                runs.push(id);
+            }
+        }
+        let named = runs.len();
+        let purge = Purge { project: None, runs, ..self.purge.clone() };
+        Ok((self.store.purge(purge).await?, named))
+    }
+
+    /// Closes the records.
+    pub async fn end(self) {
+        self.store.close().await;
+    }
+}

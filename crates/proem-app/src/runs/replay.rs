@@ -1,0 +1,81 @@
+//! A run's requests made anew from its record, and compared byte by byte.
+
+use proem_engine::providers::Provider;
+use proem_engine::run::{Exchange, Outcome};
+use proem_engine::versions::{Changed, in_words};
+use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_runtime::records::{ASSEMBLED_ONLY, Replayed, replay};
+use proem_store::Store;
+use proem_store::query::RunDetail;
+
+use crate::error::Error as Failure;
+use crate::places::Places;
+use crate::run::made::Remade;
+use crate::run::setting::{Setting, Wanted};
+
+/// A kind of run whose requests can be made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A prompt's.
+    Prompt,
+    /// An investigation's.
+    Investigation,
+}
+
+/// What kind of run it is.
+///
+/// # Errors
+///
+/// In words, if its requests can't be made anew.
+pub fn kind(detail: &RunDetail) -> Result<Kind, String> {
+    match detail.row.kind.as_str() {
+        _ if detail.settings.is_null() => Err("only hashes are kept of it (`records.keep`)".to_owned()),
+        "prompt" => Ok(Kind::Prompt),
+        "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
+        "risk" => Ok(Kind::Investigation),
+        kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
+    }
+}
+
+/// Says why a run can't be replayed.
+#[must_use]
+pub fn refused(detail: &RunDetail, why: &str) -> Failure {
+    Failure::finding(format!("run {} can't be replayed: {why}", detail.row.id.short()))
+}
+
+/// Why a record made with other versions can't be read or rebuilt.
+#[must_use]
+pub fn blamed(versions: &[Changed], why: String) -> String {
+    if versions.is_empty() {
+        return why;
+    }
+    let (recorded, today) = in_words(versions);
+    format!("it was made with {recorded}, and this Proem has {today}: {why}")
+}
+
+/// Replays the run of a prompt, made with versions of which these are others today.
+///
+/// # Errors
+///
+/// If its request can't be made, or something of the record is missing or damaged.
+pub async fn prompt(
+    remade: Remade,
+    detail: &RunDetail,
+    places: &Places,
+    (store, versions): (&Store, &[Changed]),
+) -> Result<Replayed, Failure> {
+    let inputs = remade.inputs.clone();
+    let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
+    let setting = Setting::again(remade, detail, places, (endpoint, Wanted::NoCalls))?;
+    let failed = |failure: Failure| refused(detail, &blamed(versions, failure.to_string()));
+    let prepared = setting.prepare(&inputs).map_err(failed)?;
+    let mut exchange = Exchange::new(setting.terms(), prepared.request);
+    Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
+}
+
+/// An endpoint that nothing is sent to.
+#[must_use]
+pub fn nowhere(name: &str, provider: Provider) -> Endpoint {
+    let (name, base_url) = (name.to_owned(), String::new());
+    Endpoint { name, provider, base_url, key: Key::None, limits: EndpointLimits::default() }
+}
