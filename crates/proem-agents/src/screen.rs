@@ -39,10 +39,13 @@ impl Noted {
     pub fn in_words(&self) -> String {
         let Self { what, verdict, rules, preserved } = self;
         let became = match (verdict, preserved) {
-            (Verdict::Allow, _) => "put in as it is".to_owned(),
-            (Verdict::Flag, None) => "put in with a mark at each word".to_owned(),
+            (Verdict::Allow, _) => "included unchanged".to_owned(),
+            (Verdict::Flag, None) => "included with a mark at each word".to_owned(),
             (Verdict::Flag, Some(left)) => {
-                format!("put in with a mark at each word, after an attack was cut out; {:.0} % are left", left * 100.0)
+                format!(
+                    "included with a mark at each word, after an attack was removed; {:.0} % of the text is left",
+                    left * 100.0
+                )
             }
             (Verdict::Quarantine | Verdict::Block, _) => "kept out of the prompt".to_owned(),
         };
@@ -202,7 +205,7 @@ impl<'r, P: Place> Screen<'r, P> {
             let rules = rules(bar, &scan);
             for place in at_fault {
                 if let Some(kept) = self.kept.remove(&place) {
-                    let what = format!("{}, together with others", kept.what);
+                    let what = format!("{}, together with other texts", kept.what);
                     self.noted.push(Noted {
                         what,
                         verdict: Verdict::Quarantine,

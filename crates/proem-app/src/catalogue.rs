@@ -159,5 +159,5 @@ pub fn missing(servers: &[ServerState]) -> Option<String> {
     let more = all.len().saturating_sub(names.len());
     let and = if more > 0 { format!(" and {more} more") } else { String::new() };
     let names = names.join(", ");
-    Some(format!("no manifest of {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
+    Some(format!("there is no manifest for {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
 }

@@ -66,7 +66,7 @@ pub enum Protocol {
     OpenAi,
 }
 
-/// One server that runs models. What is left out is as the provider has it, or 8 requests at once, 4
+/// One server that runs models. Defaults: the provider's own, or 8 requests in parallel, 4
 /// attempts, 10 seconds to connect, 120 for a call, 60 without a byte, 4 MiB for an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -131,7 +131,7 @@ pub struct CatalogueFiles {
 }
 
 /// The keys of `[embedding]`: a model at one of your providers, which gets the text of tasks,
-/// memories and your catalogue. What is left out is 20 seconds, 96 texts a request, 8,000 bytes a text.
+/// memories and your catalogue. Defaults: 20 seconds, 96 texts a request, 8,000 bytes a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EmbeddingFile {
@@ -175,7 +175,7 @@ impl GitFile {
     }
 }
 
-/// The keys of `[budget]`: nothing is capped that is not named.
+/// The keys of `[budget]`: a limit that is not set does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetFile {
@@ -187,8 +187,8 @@ pub struct BudgetFile {
     pub project: Limits,
 }
 
-/// The most that may be spent, in dollars and in tokens of prompts and answers. All that are named hold, so a
-/// month's that is lower than a day's is the one that is reached.
+/// The most that may be spent, in dollars and in tokens of prompts and answers. All limits that are set
+/// apply; the lowest is reached first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {

@@ -65,7 +65,7 @@ impl Configured {
 }
 
 /// What to do about a model without weights.
-pub const HOW_TO_CALIBRATE: &str = "name its weights as `calibration` under `[embedding]`";
+pub const HOW_TO_CALIBRATE: &str = "name the file with its weights as `calibration` under `[embedding]`";
 
 impl EmbeddingModel {
     fn new(config: &Config) -> Result<Result<Self, String>, Failure> {
@@ -138,7 +138,7 @@ fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<S
         Ok(own) => own,
         Err(problem) => {
             let note = format!(
-                "the weights `{}` are not used: {problem}; make new ones with `cargo lab train select`",
+                "the weights `{}` are not used: {problem}; remove `calibration` under `[embedding]` to do without them",
                 proem_guard::show::terminal_str(&path.display().to_string())
             );
             return Ok((shipped, Some(note)));

@@ -63,7 +63,7 @@ impl Guarding {
 
     /// The same, made from these files.
     pub fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
-        let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
+        let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,
@@ -81,7 +81,8 @@ impl Guarding {
             Some(text) => {
                 Policy::parse(text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?
             }
-            None => Policy::shipped().map_err(|error| Failure::bug("the guard's own data are damaged", error))?,
+            None => Policy::shipped()
+                .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?,
         };
         Ok(Self { rules: files.rules(), files, guard, policy, notes })
     }

@@ -245,7 +245,7 @@ impl Project {
             let effect = match lowered {
                 None => "it is not valid TOML; ignored".to_owned(),
                 Some(lowered) if lowered.is_empty() => {
-                    "only its caps could apply, and none is lower; the rest is ignored".to_owned()
+                    "only its lower limits could apply, and it has none; the rest is ignored".to_owned()
                 }
                 Some(lowered) => {
                     self.lowered = lowered.join(", ");
@@ -298,9 +298,11 @@ impl Project {
             match reading {
                 Reading::Trusted => {
                     layer.files.remove(&path);
-                    self.distrust(&format!("{BOOK}/{path}"), "not part of the book".into());
+                    self.distrust(&format!("{BOOK}/{path}"), "not a part of the book's layout".into());
                 }
-                Reading::All => self.distrust(&format!("{BOOK}/{path}"), "shown, and not used by `assemble`".into()),
+                Reading::All => {
+                    self.distrust(&format!("{BOOK}/{path}"), "listed, but not used by `proem assemble`".into());
+                }
             }
         }
         if !layer.files.is_empty() {
@@ -343,7 +345,7 @@ impl Project {
             Ok(Some(Content::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
             Ok(_) => self.notes.push(
                 format!(
-                    "the baseline `{}` is missing or too large; savings are not computed",
+                    "the baseline `{}` is missing or too large; token savings are not computed",
                     show::terminal_str(&path)
                 )
                 .into(),

@@ -114,7 +114,7 @@ pub async fn look(places: &Places, project: &Project) -> Result<Noted<Store>, Fa
     let opened = open(places, project, Access::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
     if opened.origin == Origin::Foreign {
-        notes.push("these records were made by another installation and are only read".into());
+        notes.push("these records were made by another installation, so they are read-only".into());
     }
     Ok(Noted { value: opened.store, notes })
 }

@@ -93,7 +93,9 @@ impl Prepared {
         match embedded {
             Ok(model) => prepared.embedder = Some(model),
             Err(reason) => {
-                prepared.degraded.push(format!("no embedding model: words decide what is selected ({reason})"));
+                prepared
+                    .degraded
+                    .push(format!("no embedding model: tools and skills are selected by shared words ({reason})"));
             }
         }
         Ok(prepared)
@@ -112,7 +114,7 @@ impl Prepared {
         let (task, calls) = tasks.embed_task(model, &self.query.texts(), text).map_err(|error| error.to_string())?;
         (self.task, self.calls) = (task, calls);
         if let Err(error) = tasks.save() {
-            self.notes.push(format!("the task's vector was not kept: {error}").into());
+            self.notes.push(format!("the task's vector could not be stored: {error}").into());
         }
         self.embed_entries(project, places, gathered, model)?;
         if self.mode_is_open && project.config.assemble.semantic_mode {
@@ -182,7 +184,7 @@ impl Prepared {
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {
-                self.notes.push(format!("vectors were not kept: {error}").into());
+                self.notes.push(format!("vectors could not be stored: {error}").into());
             }
         }
         let mut vectors = BTreeMap::new();

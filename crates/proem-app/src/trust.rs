@@ -244,13 +244,16 @@ impl TrustStore {
             None => return Ok(Stored { version: 1, ..Stored::default() }),
             Some(Content::Whole(bytes)) => bytes,
             Some(Content::Cut(_)) => {
-                let problem = format!("`{shown}` is larger than {MAX_STORE_BYTES} bytes; move it away and trust again");
+                let problem = format!(
+                    "`{shown}` is larger than {MAX_STORE_BYTES} bytes; move it elsewhere and trust the files again"
+                );
                 return Err(Failure::usage(problem));
             }
         };
         self.closed_to_others()?;
-        let stored: Stored = serde_json::from_slice(&bytes)
-            .map_err(|e| Failure::usage(format!("`{shown}` can't be read ({e}); move it away and trust again")))?;
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|e| {
+            Failure::usage(format!("`{shown}` can't be read ({e}); move it elsewhere and trust the files again"))
+        })?;
         if stored.version != 1 {
             let version = stored.version;
             return Err(Failure::usage(format!(
@@ -268,7 +271,8 @@ impl TrustStore {
                 path.metadata().map_err(|e| Failure::outside(format!("could not look at `{shown}`: {e}")))?;
             let mode = metadata.permissions().mode() & 0o777;
             if mode & 0o022 != 0 {
-                let problem = format!("others may change `{shown}` (mode {mode:03o}); run `chmod {wanted} '{shown}'`");
+                let problem =
+                    format!("other users can change `{shown}` (mode {mode:03o}); run `chmod {wanted} '{shown}'`");
                 return Err(Failure::usage(problem));
             }
         }
@@ -291,7 +295,9 @@ impl TrustStore {
     /// Takes the lock, which is free again when the file is closed.
     fn lock(&self) -> Result<File, Failure> {
         let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
-            return Err(Failure::usage("the state folder has no parent; set XDG_STATE_HOME"));
+            return Err(Failure::usage(
+                "the state folder has no parent folder; set XDG_STATE_HOME to an absolute path",
+            ));
         };
         let failed = |doing: &'static str, path: &Path| {
             let shown = show::terminal_str(&path.display().to_string()).into_string();

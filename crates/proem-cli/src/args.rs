@@ -28,22 +28,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print what a prompt learned, and what failures and signals give
+    /// Print what a prompt learned, and the profile that failures and signals produce
     #[command(after_help = records::ADAPT_EXAMPLES)]
     Adapt(records::Adapt),
     /// Print the prompt for a task in a repository
     #[command(after_help = ASSEMBLE_EXAMPLES)]
     Assemble(Assemble),
-    /// Look into the book of prompts, check it and lock its versions
+    /// List, show, check, test and lock the prompts of the book
     #[command(subcommand, after_help = BOOK_EXAMPLES)]
     Book(BookCommand),
-    /// Discover tools and skills, look at them and approve them
+    /// List, show, check and approve tools and skills
     #[command(subcommand, after_help = CATALOGUE_EXAMPLES)]
     Catalogue(CatalogueCommand),
     /// Show what was spent, by day, prompt and model
     #[command(after_help = records::COST_EXAMPLES)]
     Cost(records::Cost),
-    /// Look at the failures that prompts learn from, and clear them
+    /// List and clear the failures that prompts learn from
     #[command(subcommand, after_help = records::FAILURES_EXAMPLES)]
     Failures(records::FailuresCommand),
     /// Say how risky a change is, with evidence from the repository's history
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     /// Ask a model with a prompt of the book, and check its answer
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
-    /// Look at runs, compare them, replay them and go on with them
+    /// List, show, compare, replay, resume, rate and delete runs
     #[command(subcommand, after_help = records::RUNS_EXAMPLES)]
     Runs(records::RunsCommand),
     /// Look for prompt injections in files
@@ -61,10 +61,10 @@ pub(crate) enum Command {
     /// Rank tools and skills for one task, or for many
     #[command(after_help = SELECT_EXAMPLES)]
     Select(Select),
-    /// Show how prompts, tools and roles do, in numbers
+    /// Show statistics on prompts, tools and roles
     #[command(after_help = records::STATS_EXAMPLES)]
     Stats(records::Stats),
-    /// Look after the file that runs are recorded in
+    /// Manage the file that runs are recorded in
     #[command(subcommand, after_help = records::STORE_EXAMPLES)]
     Store(records::StoreCommand),
     /// Count the tokens of files
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Review and trust this project's files
     #[command(after_help = TRUST_EXAMPLES, subcommand_precedence_over_arg = true)]
     Trust(Trust),
-    /// Set a project up
+    /// Set up a project
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
     /// Print a completion script for a shell
@@ -106,8 +106,8 @@ pub(crate) enum ReferenceDocument {
     ScanSchema,
 }
 
-const COLOURS: &str = "\
-Colours are for terminals; NO_COLOR=1 turns them off, and CLICOLOR_FORCE=1 has them in pipes too.";
+const COLOURS: &str =
+    "Output is coloured on terminals only; NO_COLOR=1 turns colours off, CLICOLOR_FORCE=1 keeps them in pipes too.";
 
 const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -189,20 +189,20 @@ Examples:
 pub(crate) enum ModeArg {
     /// Infer it from hints and from what the task asks
     Auto,
-    /// Find out and propose
+    /// Investigate and propose a plan
     Plan,
     /// Make the change
     Act,
-    /// Judge what is there
+    /// Assess existing code or a change, without editing
     Review,
 }
 
 /// What the caller says about uncommitted changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GitChangesArg {
-    /// Nobody says, and the work tree decides nothing
+    /// Not stated; the work tree does not influence the mode
     Auto,
-    /// There are some: act, unless --interactive or --mode says otherwise
+    /// There are some: use mode act, unless --interactive or --mode says otherwise
     Yes,
     /// There are none that matter
     No,
@@ -217,7 +217,7 @@ pub(crate) enum Format {
     Anthropic,
     /// A body for OpenAI's Chat Completions API
     Openai,
-    /// The selection, the messages and the full account
+    /// The selection, the messages and the full token report
     Json,
 }
 
@@ -228,7 +228,7 @@ pub(crate) struct Assemble {
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) mode: ModeArg,
-    /// A person takes part: plan, unless --mode says otherwise
+    /// A person takes part: use mode plan, unless --mode says otherwise
     #[arg(long)]
     pub(crate) interactive: bool,
     /// Whether there are uncommitted changes
@@ -237,7 +237,7 @@ pub(crate) struct Assemble {
     /// The folder the task is about
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// Somebody else wrote the task: contain it
+    /// Somebody else wrote the task: mark it as untrusted text
     #[arg(long)]
     pub(crate) task_untrusted: bool,
     /// How to print the prompt
@@ -246,16 +246,16 @@ pub(crate) struct Assemble {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Account for every token on standard error
+    /// Explain on standard error where every token comes from
     #[arg(long)]
     pub(crate) explain: bool,
-    /// The model or role to count, plan and encode for, instead of the prompt's own
+    /// The model or role whose tokeniser, limits and API format apply, instead of the prompt's own
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whose model it is: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// The most input tokens
+    /// Maximum number of input tokens
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// The version of the prompt, instead of the current one
@@ -285,7 +285,7 @@ pub(crate) enum CatalogueCommand {
     /// Print one entry with all that is known about it
     #[command(after_help = "Example:\n  proem catalogue show github__create_issue")]
     Show {
-        /// Its name, as `list` shows it
+        /// The name of the entry, as `proem catalogue list` shows it
         name: String,
         #[command(flatten)]
         place: CataloguePlace,
@@ -293,16 +293,16 @@ pub(crate) enum CatalogueCommand {
     /// Read all files again and store the manifest
     #[command(after_help = "Example:\n  proem catalogue refresh --json")]
     Refresh(CataloguePlace),
-    /// Look for what is wrong; exit code 1 if something is
+    /// Check the catalogue for errors; exit code 1 if there are any
     #[command(after_help = "Example:\n  proem catalogue check --json")]
     Check(CataloguePlace),
-    /// Review definitions and let them stand in prompts
+    /// Review definitions and allow them in prompts
     #[command(after_help = "Example:\n  proem catalogue approve github")]
     Approve {
         /// Servers and names of entries
         #[arg(required = true)]
         names: Vec<String>,
-        /// The folder whose project is meant
+        /// A folder in the project
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
     },
@@ -311,7 +311,7 @@ pub(crate) enum CatalogueCommand {
 /// What an entry of the catalogue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KindArg {
-    /// Functions that a model may ask to have called
+    /// Functions that a model may call
     Tool,
     /// Instructions that a model may ask to read
     Skill,
@@ -319,7 +319,7 @@ pub(crate) enum KindArg {
 
 #[derive(Debug, Parser)]
 pub(crate) struct CataloguePlace {
-    /// The folder whose project is meant
+    /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print JSON
@@ -334,46 +334,46 @@ pub(crate) struct Run {
     /// A JSON object with the prompt's inputs; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "batch")]
     pub(crate) input: Option<PathBuf>,
-    /// One input as text, over what the file says; may be given several times
+    /// One input as text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
     pub(crate) set: Vec<(String, String)>,
     /// A file with the inputs of one run on each line, as JSON; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) batch: Option<PathBuf>,
-    /// Where a batch's results go, in the order of its lines; what an interrupted run got is kept
+    /// The file for a batch's results, in the order of its lines; what an interrupted run got is kept
     #[arg(long, value_name = "FILE", requires = "batch")]
     pub(crate) out: Option<PathBuf>,
-    /// The most requests at once
+    /// Maximum number of requests in parallel
     #[arg(long, value_name = "N")]
     pub(crate) concurrency: Option<std::num::NonZeroUsize>,
     /// The model or role that is asked, instead of the prompt's own
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Somebody else wrote the inputs: contain all of them
+    /// Somebody else wrote the inputs: mark all of them as untrusted text
     #[arg(long)]
     pub(crate) input_untrusted: bool,
-    /// The most input tokens
+    /// Maximum number of input tokens
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
-    /// How often the model is asked at most until its answer meets the contract
+    /// Maximum number of attempts until the answer meets the prompt's contract
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) attempts: std::num::NonZeroU32,
-    /// The most tokens of all attempts together, prompts and answers; nothing is sent that may take more
+    /// Maximum tokens of all attempts together, prompts and answers; requests that could exceed it are not sent
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_tokens: Option<u64>,
-    /// The most that one run may cost, in dollars
+    /// Maximum cost of one run, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
-    /// The longest that one run may take
+    /// Time limit of one run
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) timeout: std::num::NonZeroU32,
     /// Print the request instead of sending it
     #[arg(long, conflicts_with_all = ["record", "replay", "out"])]
     pub(crate) dry_run: bool,
-    /// Keep what goes over the wire in a folder, without keys
+    /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
@@ -381,16 +381,16 @@ pub(crate) struct Run {
     /// Keep no record of it; refused where a budget is configured
     #[arg(long)]
     pub(crate) no_record: bool,
-    /// Take answers from such a folder, if the requests are the same
+    /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
     /// Print the value with its label, attempts, usage and cost as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Account for every attempt on standard error
+    /// Report every attempt on standard error
     #[arg(long)]
     pub(crate) explain: bool,
-    /// The folder whose project's book is meant
+    /// A folder in the project whose book is used
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
 }
@@ -458,22 +458,22 @@ pub(crate) enum FailOn {
     Flag,
     /// Must stay out of prompts
     Quarantine,
-    /// Must stay out, and nothing may be done with what came along
+    /// Must stay out of prompts, and what came with it must not be acted on
     Block,
 }
 
 #[derive(Debug, Parser)]
 pub(crate) struct Scan {
-    /// Files and folders; of a folder what git tracks, `-` is standard input
+    /// Files and folders (of a folder, the files that git tracks); `-` is standard input
     #[arg(required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
-    /// Read them as this, whatever they look like
+    /// The format to read the files as, instead of detecting it
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub(crate) kind: Option<ReadAs>,
-    /// Whose verdicts apply, such as `jira/comment`; otherwise `file/` and the kind
+    /// The source of the text, which decides the verdicts, such as `jira/comment`; default: `file/` and the format
     #[arg(long, value_name = "NAME", value_parser = source)]
     pub(crate) source: Option<Source>,
-    /// The mildest verdict that makes the exit code 1; flag, with a folder quarantine
+    /// The lowest verdict that makes the exit code 1; default: flag, or quarantine for a folder
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<FailOn>,
     /// Print the text with the attacks cut out of it
@@ -482,15 +482,15 @@ pub(crate) struct Scan {
     /// Score each line `{"text": …}` of a file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "kind", "cut"])]
     pub(crate) jsonl: Option<PathBuf>,
-    /// Take the files for harmless, and move the flag point to where one in a hundred lies above;
-    /// each line `{"text": …}` of a `.jsonl` file is one text. At least 300 texts
+    /// Treat the files as harmless, and set the flag threshold so that 1 in 100 of them exceeds it;
+    /// each line `{"text": …}` of a `.jsonl` file is one text; needs at least 300 texts
     #[arg(long, conflicts_with_all = ["jsonl", "cut", "json"])]
     pub(crate) calibrate: bool,
-    /// How much is read of each file, or of each line; 16 MiB. Larger files of a folder are counted
-    /// instead, from 1 MiB on unless this says otherwise
+    /// Maximum bytes read of each file or line; default: 16 MiB. In a folder, larger files are skipped and counted;
+    /// there the default is 1 MiB
     #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
     pub(crate) max_bytes: Option<usize>,
-    /// The folder whose project's tools count
+    /// A folder in the project whose tool names the scan looks for
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print JSON; with a folder one line for each file
@@ -511,8 +511,9 @@ impl Scan {
 }
 
 fn source(name: &str) -> Result<Source, String> {
-    Source::parse(name)
-        .ok_or_else(|| "write at most 64 of a-z, 0-9, `/`, `_`, `.` and `-`, with a letter or digit first".to_owned())
+    Source::parse(name).ok_or_else(|| {
+        "write at most 64 characters from a-z, 0-9, `/`, `_`, `.` and `-`, starting with a letter or digit".to_owned()
+    })
 }
 
 fn max_bytes(number: &str) -> Result<usize, String> {
@@ -530,19 +531,19 @@ pub(crate) struct Select {
     /// What is to be done
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
     pub(crate) query: Option<String>,
-    /// Rank for each line `{"query": …}` of a file; `-` is standard input
+    /// Rank for every task of a file, one on each line as `{"query": …}`; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
     /// JSON lines, or a saved answer to `tools/list`, instead of the project's catalogue
     #[arg(long, value_name = "FILE")]
     pub(crate) catalogue: Option<PathBuf>,
-    /// The folder whose project's catalogue is meant
+    /// A folder in the project whose catalogue is used
     #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "catalogue")]
     pub(crate) root: PathBuf,
-    /// How many to name, the likeliest first
+    /// How many to list, the likeliest first
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) top: u16,
-    /// What earlier tasks used: lines `{"query": …, "tools": […]}`
+    /// A file with what earlier tasks used, as lines `{"query": …, "tools": […]}`
     #[arg(long, value_name = "FILE")]
     pub(crate) usage: Option<PathBuf>,
     /// Rank by shared words only
@@ -561,10 +562,10 @@ pub(crate) struct Tokens {
     /// Count for this model or role only
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whose model it is: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// The folder whose project's configuration counts
+    /// A folder in the project whose configuration applies
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print JSON
@@ -576,13 +577,13 @@ pub(crate) struct Tokens {
 pub(crate) struct Trust {
     /// Files to review; without any, all that Proem would read as trusted
     pub(crate) files: Vec<PathBuf>,
-    /// The folder whose project is meant
+    /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".", global = true)]
     pub(crate) root: PathBuf,
     /// Trust a file, or all files below a folder, until HEAD changes or a day has passed
     #[arg(long, value_name = "PATH", conflicts_with = "files")]
     pub(crate) while_editing: Option<PathBuf>,
-    /// The hash that was reviewed elsewhere; trusts one file without asking if it matches
+    /// The hash of the version that was reviewed elsewhere; trusts one file without asking if it matches
     #[arg(long, value_name = "HEX", requires = "files")]
     pub(crate) sha256: Option<String>,
     #[command(subcommand)]
@@ -598,7 +599,7 @@ pub(crate) enum TrustCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take trust back
+    /// Stop trusting files
     #[command(after_help = "Example:\n  proem trust revoke AGENTS.md")]
     Revoke {
         /// The files
@@ -615,7 +616,7 @@ pub(crate) struct Init {
     /// The folder to set up
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// An existing prompt to split, and to measure against
+    /// An existing prompt to split into parts; token savings are measured against it
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
     /// Print a proem.toml with every key, its meaning and its default, and write nothing

@@ -1,8 +1,8 @@
 //! The binary `proem`: reads arguments and configuration, prints, and exits.
 //!
-//! Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a
-//! finding or a negative answer, 2 usage or configuration, 3 something outside failed, 70 a bug, 130
-//! ended at once by a second ^C.
+//! Data goes to standard output, everything else to standard error. Exit codes: 0 success,
+//! 1 a finding or a negative answer, 2 a usage or configuration error, 3 an external failure (git,
+//! network, files), 70 a bug, 130 ended at once by a second ^C.
 
 mod args;
 mod commands;

@@ -107,7 +107,10 @@ impl<'a> StaticModel<'a> {
         if self.table.digest().as_slice() == self.table.named_digest() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Checksum, format!("the table of `{}` was changed; get the file anew", self.id)))
+        Err(Error::new(
+            ErrorKind::Checksum,
+            format!("the vector table of `{}` was modified; install it again", self.id),
+        ))
     }
 
     /// The number of coordinates.

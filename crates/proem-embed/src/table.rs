@@ -100,7 +100,8 @@ struct Rest<'a>(&'a [u8]);
 impl<'a> Rest<'a> {
     fn take(&mut self, length: usize, what: &str) -> Result<&'a [u8], Error> {
         let Some((taken, rest)) = self.0.split_at_checked(length) else {
-            let problem = format!("the file ends within {what}: {length} bytes are due, {} are left", self.0.len());
+            let problem =
+                format!("the file ends within {what}: {length} bytes are expected, {} are left", self.0.len());
             return Err(Error::new(ErrorKind::Size, problem));
         };
         self.0 = rest;
@@ -128,11 +129,14 @@ impl<'a> Table<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut rest = Rest(bytes);
         if rest.take(MAGIC.len(), "the header").ok() != Some(MAGIC.as_slice()) {
-            return Err(Error::new(ErrorKind::Format, "no table of vectors: it doesn't begin with `PROEMVEC`"));
+            return Err(Error::new(
+                ErrorKind::Format,
+                "not a table of vectors: the file doesn't begin with `PROEMVEC`",
+            ));
         }
         let version = rest.number(0..=u32::MAX, "the version")?;
         if u32::try_from(version) != Ok(VERSION) {
-            let problem = format!("version {version} of the layout; this program reads version {VERSION}");
+            let problem = format!("the layout has version {version}; this program reads version {VERSION}");
             return Err(Error::new(ErrorKind::Format, problem));
         }
         let dimension = rest.number(1..=MAX_DIMENSION, "the dimension")?;

@@ -199,7 +199,7 @@ impl<'b, 'c> Bench<'b, 'c> {
             return Ok(Rendered { body: Body::Contained { text, contained }, tokens });
         }
         if self.slots.stand_in(&text) {
-            let problem = format!("trust_violation: text from outside reached section `{}`", section.spec.name);
+            let problem = format!("trust_violation: untrusted text reached section `{}`", section.spec.name);
             return Err(Error::new(ErrorKind::TrustViolation, problem));
         }
         text.push('\n');

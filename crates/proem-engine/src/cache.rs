@@ -134,7 +134,8 @@ impl CachePlan {
         match self.verdict {
             Verdict::Caches => format!("{model} caches the first {stable} of {total} tokens{}", self.worth()),
             Verdict::ProbablyCaches { minimum } => format!(
-                "{model} probably caches the first {stable} of {total} tokens (an estimate; it caches nothing below {}){}",
+                "{model} probably caches the first {stable} of {total} tokens (an estimate; it caches no prefix \
+                 shorter than {}){}",
                 grouped(minimum),
                 self.worth()
             ),
@@ -143,8 +144,8 @@ impl CachePlan {
                 let probably = if near { "probably " } else { "" };
                 let minimum = grouped(minimum);
                 format!(
-                    "the first {stable} of {total} tokens are stable, but {model} caches nothing below {minimum}, \
-                     so every call {probably}pays for all of them"
+                    "the first {stable} of {total} tokens are stable, but {model} caches no prefix shorter than \
+                     {minimum}, so every call {probably}pays for all of them"
                 )
             }
             Verdict::NothingStable => {
@@ -166,7 +167,9 @@ impl CachePlan {
             Some(seconds) => format!(" if calls are at most {} minutes apart", seconds.div_euclid(60)),
             None => String::new(),
         };
-        format!(", which pays from call {calls} on{apart} and saves {percent}% of the input price of each later call")
+        format!(
+            ", which is cheaper from call {calls} on{apart} and saves {percent}% of the input price of each later call"
+        )
     }
 }
 
@@ -307,44 +310,44 @@ mod tests {
                 "claude-haiku-4-5",
                 Estimate,
                 [1_240, 362],
-                "the first 1,240 of 1,602 tokens are stable, but claude-haiku-4-5 caches nothing below 4,096, \
+                "the first 1,240 of 1,602 tokens are stable, but claude-haiku-4-5 caches no prefix shorter than 4,096, \
                  so every call pays for all of them",
             ),
             (
                 "claude-haiku-4-5",
                 Estimate,
                 [4_000, 500],
-                "the first 4,000 of 4,500 tokens are stable, but claude-haiku-4-5 caches nothing below 4,096, \
+                "the first 4,000 of 4,500 tokens are stable, but claude-haiku-4-5 caches no prefix shorter than 4,096, \
                  so every call probably pays for all of them",
             ),
             (
                 "claude-haiku-4-5",
                 Estimate,
                 [5_000, 1_000],
-                "claude-haiku-4-5 probably caches the first 5,000 of 6,000 tokens (an estimate; it caches nothing below \
-                 4,096), which pays from call 2 on if calls are at most 5 minutes apart and saves 75% of the input price \
-                 of each later call",
+                "claude-haiku-4-5 probably caches the first 5,000 of 6,000 tokens (an estimate; it caches no prefix \
+                 shorter than 4,096), which is cheaper from call 2 on if calls are at most 5 minutes apart and saves \
+                 75% of the input price of each later call",
             ),
             (
                 "claude-haiku-4-5",
                 Estimate,
                 [9_000, 1_000],
-                "claude-haiku-4-5 caches the first 9,000 of 10,000 tokens, which pays from call 2 on if calls are at \
-                 most 5 minutes apart and saves 81% of the input price of each later call",
+                "claude-haiku-4-5 caches the first 9,000 of 10,000 tokens, which is cheaper from call 2 on if calls \
+                 are at most 5 minutes apart and saves 81% of the input price of each later call",
             ),
             (
                 "gpt-4o",
                 Exact,
                 [1_024, 976],
-                "gpt-4o caches the first 1,024 of 2,000 tokens, which pays from call 2 on and saves 25% of the input \
-                 price of each later call",
+                "gpt-4o caches the first 1,024 of 2,000 tokens, which is cheaper from call 2 on and saves 25% of the \
+                 input price of each later call",
             ),
             (
                 "gpt-4o",
                 Exact,
                 [1_023, 7],
-                "the first 1,023 of 1,030 tokens are stable, but gpt-4o caches nothing below 1,024, so every call pays \
-                 for all of them",
+                "the first 1,023 of 1,030 tokens are stable, but gpt-4o caches no prefix shorter than 1,024, so every \
+                 call pays for all of them",
             ),
             (
                 "gpt-6-sol",

@@ -189,7 +189,8 @@ impl Slots {
             collect_ordered(defaults, &mut texts);
         }
         let Some(mark) = unused(&texts) else {
-            let problem = "the inputs hold every character of planes 15 and 16; no mark is left for text from outside";
+            let problem = "the inputs use every private-use character of Unicode planes 15 and 16, so none is left to \
+                           mark untrusted text; remove some";
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         };
         Ok(Self { mark, texts: Vec::new() })
@@ -302,7 +303,7 @@ impl Checker {
             .filter(|(name, value)| {
                 value.has_outside() && declared.iter().any(|(n, t)| n == *name && *t == InputTrust::Trusted)
             })
-            .map(|(name, _)| format!("trust_violation: input `{name}` is declared trusted and holds text from outside"))
+            .map(|(name, _)| format!("trust_violation: input `{name}` is declared trusted but contains untrusted text"))
             .collect();
         if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::TrustViolation, problems)) }
     }
@@ -364,7 +365,7 @@ impl Checker {
                 let known = if known.is_empty() { "no inputs".to_owned() } else { known.join(", ") };
                 format!("{} not declared; the prompt takes {known}", names.join(", "))
             }
-            Kind::PropertyNames { .. } => "a name in it is not allowed".into(),
+            Kind::PropertyNames { .. } => "it contains a name that is not allowed".into(),
             Kind::FromUtf8 { .. } | Kind::Custom { .. } | Kind::BacktrackLimitExceeded { .. } => {
                 format!("the value does not match `{}`", error.kind().keyword())
             }

@@ -254,7 +254,7 @@ impl Providers {
         let mut roles = BTreeMap::new();
         for (role, model) in file.roles {
             if problems.is_empty() && !models.contains_key(model.get_ref()) {
-                let message = format!("role `{role}` is `{}`, which is not a model", model.get_ref());
+                let message = format!("role `{role}` is set to `{}`, which is not a known model", model.get_ref());
                 problems.push(problem(message, model.span()));
             }
             roles.insert(role, model.into_inner());
@@ -390,7 +390,7 @@ impl RawModel {
         let limits = self.prices.iter().map(|prices| prices.up_to_tokens.map_or(usize::MAX, NonZeroUsize::get));
         if !limits.is_sorted_by(|a, b| a < b) {
             problems
-                .push(format!("`prices` of `{name}` are not in the order of `up_to_tokens`, with at most one without"));
+                .push(format!("`prices` of `{name}` must be sorted by `up_to_tokens`, and only the last may omit it"));
         }
         match (rules, tokeniser) {
             (Some(rules), Ok(tokeniser)) if problems.is_empty() => Ok(Model {
@@ -550,7 +550,11 @@ sources = []
     #[test]
     fn problems_name_key_and_line() {
         for (old, new, expected) in [
-            ("small = \"m\"", "small = \"n\"", "role `small` is `n`, which is not a model\n --> providers.toml:3:9"),
+            (
+                "small = \"m\"",
+                "small = \"n\"",
+                "role `small` is set to `n`, which is not a known model\n --> providers.toml:3:9",
+            ),
             (
                 "tokeniser = \"t\"",
                 "tokeniser = \"u\"",

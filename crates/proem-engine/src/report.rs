@@ -252,7 +252,7 @@ fn reason(section: &Section, state: State, shrunk: &[ShrunkReport], lost: usize)
     };
     match state {
         State::Kept => None,
-        State::Empty => Some("no input for it".into()),
+        State::Empty => Some("it has no input".into()),
         State::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
         State::Shrunk => {
             let steps: Vec<String> =

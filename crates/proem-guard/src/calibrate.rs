@@ -64,17 +64,17 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew { texts } => {
-                write!(f, "{texts} texts say too little about one in a hundred; give at least {MIN_TEXTS}")
+                write!(f, "{texts} texts are too few to calibrate; give at least {MIN_TEXTS}")
             }
             Self::TooFar { shift } => write!(
                 f,
-                "the flag point would rise by {shift:.2}, which is more than {MAX_SHIFT}; \
-                 take the texts that are no ordinary ones out of the corpus"
+                "the flag threshold would rise by {shift:.2}, which is more than {MAX_SHIFT}; remove unusual texts \
+                 from the corpus"
             ),
             Self::FindsLess { before, after, of } => write!(
                 f,
-                "of {of} known attacks {after} would be found instead of {before}; \
-                 take the texts with the highest scores out of the corpus if they are attacks"
+                "of {of} known attacks, only {after} would be found instead of {before}; if the texts with the highest \
+                 scores are attacks, remove them from the corpus"
             ),
         }
     }
@@ -158,7 +158,7 @@ impl Calibration {
         let flag = file.get("flag").and_then(Value::as_f64).map(|flag| flag as f32).filter(|flag| flag.is_finite());
         let texts = file.get("texts").and_then(Value::as_u64).and_then(|texts| usize::try_from(texts).ok());
         let texts = texts.filter(|texts| *texts >= MIN_TEXTS).ok_or(format!("`texts` is not at least {MIN_TEXTS}"))?;
-        Ok(Self { model: model.into(), flag: flag.ok_or("`flag` is no number")?, texts })
+        Ok(Self { model: model.into(), flag: flag.ok_or("`flag` is not a number")?, texts })
     }
 }
 
@@ -171,7 +171,7 @@ impl Calibration {
 pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<Stage, String> {
     let model = guard.model_id();
     if calibration.model != model {
-        return Err(format!("it belongs to model `{}`, this is `{model}`", calibration.model));
+        return Err(format!("it belongs to model `{}`, but the current model is `{model}`", calibration.model));
     }
     let shift = calibration.flag - guard.stage().flag();
     // With room for what is lost when a number is written.
@@ -202,8 +202,8 @@ mod tests {
         assert_eq!(Calibration::read(&calibration.write()), Ok(calibration));
         for (text, expected) in [
             ("{}", "`model` is missing"),
-            ("{\"model\":\"m\",\"texts\":300}", "`flag` is no number"),
-            ("{\"model\":\"m\",\"flag\":1e60,\"texts\":300}", "`flag` is no number"),
+            ("{\"model\":\"m\",\"texts\":300}", "`flag` is not a number"),
+            ("{\"model\":\"m\",\"flag\":1e60,\"texts\":300}", "`flag` is not a number"),
             ("{\"model\":\"m\",\"flag\":0,\"texts\":3}", "`texts` is not at least 300"),
         ] {
             assert_eq!(Calibration::read(text).unwrap_err(), expected, "{text}");

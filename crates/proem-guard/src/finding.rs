@@ -69,7 +69,7 @@ impl Severity {
 pub enum FindingKind {
     /// A character that a reader doesn't see.
     Invisible,
-    /// A character that steers the direction of text.
+    /// A character that changes the direction of text.
     BidiControl,
     /// An invisible copy of an ASCII character.
     Tag,
@@ -139,24 +139,24 @@ impl FindingKind {
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Invisible => "invisible characters",
-            Self::BidiControl => "characters that turn the direction of text",
+            Self::BidiControl => "characters that change the direction of text",
             Self::Tag => "invisible copies of letters",
             Self::Control => "control characters",
-            Self::Delimiter => "one of our delimiters",
+            Self::Delimiter => "a delimiter of Proem's own",
             Self::ClosingTag => "a tag that gives a prompt its structure",
-            Self::RoleMarker => "the start of somebody else's turn",
+            Self::RoleMarker => "the start of another speaker's turn in a conversation",
             Self::SystemLine => "a line that claims to come from the system",
-            Self::Heading => "a heading that imitates one of ours",
+            Self::Heading => "a heading that imitates Proem's own",
             Self::Override => "words that revoke or replace instructions",
-            Self::Persona => "words that give the reader another role",
-            Self::Extraction => "a request for the reader's instructions",
-            Self::Exfiltration => "a way for text to leave",
+            Self::Persona => "words that give the model another role",
+            Self::Extraction => "a request for the model's instructions",
+            Self::Exfiltration => "a way to send data out",
             Self::ToolRequest => "a request to use a tool",
-            Self::SocialEngineering => "borrowed authority, urgency, secrecy or reward",
-            Self::Order => "an order to whoever reads it",
-            Self::Encoded => "a payload that only a decoder reads",
-            Self::Similar => "likeness to known attacks",
-            Self::Learned => "sentences that read like known attacks",
+            Self::SocialEngineering => "an appeal to authority, urgency, secrecy or reward",
+            Self::Order => "an instruction to the model that reads it",
+            Self::Encoded => "encoded content",
+            Self::Similar => "similarity to known attacks",
+            Self::Learned => "sentences similar to known attacks",
         }
     }
 }

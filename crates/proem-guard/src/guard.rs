@@ -226,9 +226,9 @@ pub enum GuardError {
 impl fmt::Display for GuardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rules(error) => write!(f, "rules of the guard: {error}"),
-            Self::Model(error) => write!(f, "learned model of the guard: {error}"),
-            Self::Stage(error) => write!(f, "weights of the guard's score: {error}"),
+            Self::Rules(error) => write!(f, "the rules of the injection scanner can't be loaded: {error}"),
+            Self::Model(error) => write!(f, "the learned model of the injection scanner can't be loaded: {error}"),
+            Self::Stage(error) => write!(f, "the weights of the injection scanner can't be loaded: {error}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From what was found to one number.
 //!
-//! The best learned window, the likeness to known attacks and the rules each give a few features; a
+//! The best learned window, the similarity to known attacks and the rules each give a few features; a
 //! logistic regression weighs them, and its log-odds are moved so that the score 0.5 is the point
 //! that one benign text in a hundred lies above. What a rule found lifts the score over a floor,
 //! since a rule's verdict doesn't depend on the learned part.

@@ -191,15 +191,15 @@ fn parse_row(line: &str) -> Result<Row, String> {
     let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
     let [source, field, low, medium, high, critical] = columns.as_slice() else {
         let count = columns.len();
-        return Err(format!("{count} columns; write source, field and four verdicts with tabs between"));
+        return Err(format!("{count} columns; write source, field and four verdicts, separated by tabs"));
     };
     let verdict = |word: &str| {
         let remedy = "write allow, flag, quarantine or block";
-        Verdict::parse(word).ok_or_else(|| format!("`{word}` is no verdict; {remedy}"))
+        Verdict::parse(word).ok_or_else(|| format!("`{word}` is not a verdict; {remedy}"))
     };
     let verdicts = [verdict(low)?, verdict(medium)?, verdict(high)?, verdict(critical)?];
     if !verdicts.is_sorted() {
-        return Err("a worse finding has a milder verdict; order them from mild to strict".to_string());
+        return Err("a more severe finding has a milder verdict; order the verdicts from mild to strict".to_string());
     }
     Ok(Row { source: Pattern::parse(source), field: Pattern::parse(field), verdicts })
 }

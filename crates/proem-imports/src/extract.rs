@@ -52,7 +52,7 @@ pub enum Unread {
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooLarge => "it is larger than a source that is read",
+            Self::TooLarge => "it is larger than the limit for source files",
             Self::TimedOut => "reading it took too long",
             Self::NoParser => "its language's parser can't be used",
         })

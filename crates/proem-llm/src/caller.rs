@@ -82,7 +82,7 @@ pub struct Called {
     pub result: Result<Response, Failure>,
     /// What went over the wire, attempt by attempt.
     pub attempts: Vec<Sent>,
-    /// What the provider did not get.
+    /// What was not sent to the provider.
     pub dropped: Vec<Dropped>,
 }
 
@@ -244,7 +244,7 @@ mod tests {
         check(
             1,
             Over::Asked { wait, most },
-            "; gave up after 1 attempt, since it asks for a wait of 3600 s and at most 120 s are waited",
+            "; gave up after 1 attempt, because the provider asks to wait 3600 s and the maximum wait is 120 s",
         );
     }
 

@@ -75,7 +75,7 @@ impl Recorder {
     ///
     /// If the folder can't be made or holds cassettes already.
     pub fn open(folder: &Path, secrets: Vec<Secret>) -> Result<Self, CassetteError> {
-        let failed = |error| CassetteError(format!("the folder {} can't be made: {error}", quoted(folder)));
+        let failed = |error| CassetteError(format!("the folder {} can't be created: {error}", quoted(folder)));
         make_folder(folder).map_err(failed)?;
         if let Some(name) = names(folder)?.first() {
             return Err(CassetteError(format!(
@@ -103,7 +103,7 @@ impl Recorder {
         let path = self.folder.join(name.to_string());
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
-                CassetteError(format!("{} is there already; name an empty folder", quoted(&path)))
+                CassetteError(format!("{} already exists; name an empty folder", quoted(&path)))
             }
             _ => CassetteError(format!("{} can't be written: {error}", quoted(&path))),
         };
@@ -118,13 +118,13 @@ impl Recorder {
         let parts = [("the address", stored.url.as_bytes()), ("the request's body", sent.as_bytes())];
         let headers = stored.headers().map(|(place, value)| (place, value.as_bytes()));
         let parts = parts.into_iter().chain(headers).chain([("the answer's body", &*body)]);
-        let spread = together.iter().map(|text| ("the answer's body, put together,", text.as_bytes()));
+        let spread = together.iter().map(|text| ("the reassembled body of the answer", text.as_bytes()));
         for (place, bytes) in parts.chain([("the cassette", text.as_bytes())]).chain(spread) {
             if let Some(secret) = find(&self.secrets, bytes) {
                 let variable = show::terminal_str(secret.name());
                 return Err(CassetteError(format!(
-                    "{place} holds the value of `{variable}`, so `{name}` was not written; \
-                     take it out of what is sent, and change it if it is not meant to be known there"
+                    "{place} holds the value of `{variable}`, so `{name}` was not written; remove the secret from the \
+                     inputs, and replace it if it was sent by mistake"
                 )));
             }
         }
@@ -177,12 +177,14 @@ impl Replayer {
         let path = quoted(&self.folder.join(name.to_string()));
         if let Some(difference) = difference::between(stored, request) {
             return Err(CassetteError(format!(
-                "the cassette {path} holds another request (- recorded, + to be sent); record again if the change \
-                 is meant\n{difference}"
+                "the cassette {path} holds another request (- recorded, + to be sent); record again if the change is \
+                 intended\n{difference}"
             )));
         }
         if !self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
-            return Err(CassetteError(format!("the cassette {path} was asked for twice; record again")));
+            return Err(CassetteError(format!(
+                "the cassette {path} was requested twice, but recorded once; record again"
+            )));
         }
         Ok(stored.tape(request))
     }
@@ -208,7 +210,8 @@ impl Replayer {
             more => format!(" and {more} more"),
         };
         CassetteError(format!(
-            "the folder {} holds no cassette `{name}`; there are{whose} {}{more}; record again if the change is meant",
+            "the folder {} holds no cassette `{name}`; its cassettes{whose} are {}{more}; record again if the change \
+             is intended",
             quoted(&self.folder),
             listed.join(", ")
         ))
@@ -231,7 +234,7 @@ fn names(folder: &Path) -> Result<Vec<Name>, CassetteError> {
         }
         let Some(name) = file.to_str().and_then(Name::parse) else {
             return Err(CassetteError(format!(
-                "{} is not named like a cassette, such as `0001-00-00.json`; move it out of the folder",
+                "{} does not have the name of a cassette, such as `0001-00-00.json`; move it out of the folder",
                 quoted(&folder.join(file))
             )));
         };

@@ -151,7 +151,7 @@ impl Answer {
         match timeout_at(until, self.response.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes.map(Vec::from)),
             Ok(Err(_)) => Err(self.asked.cut()),
-            Err(_) if idle < self.until => Err(self.asked.slow("idle_seconds", limits.idle, "gone on with its answer")),
+            Err(_) if idle < self.until => Err(self.asked.slow("idle_seconds", limits.idle, "continued its answer")),
             Err(_) => Err(self.asked.slow("call_seconds", limits.call, "ended its answer")),
         }
     }
@@ -197,7 +197,7 @@ impl Asked {
     }
 
     fn cut(&self) -> Failure {
-        let message = format!("the connection to `{}` broke in the middle of the answer; ask again", self.host);
+        let message = format!("the connection to `{}` broke in the middle of the answer; try again", self.host);
         Failure::new(FailureKind::Cut, message)
     }
 
@@ -215,7 +215,7 @@ impl Asked {
         } else if let Some(broken) = cause::<rustls::Error>(error) {
             // Behind the handshake something may have been sent.
             let kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Cut };
-            (kind, format!("{}; check `{base_url}` and what stands in between", tls(host, broken)))
+            (kind, format!("{}; check `{base_url}` and any proxy in between", tls(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
             (FailureKind::Unreachable, format!("nothing listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {
@@ -224,7 +224,7 @@ impl Asked {
         } else {
             (
                 FailureKind::Cut,
-                format!("`{host}` ended the connection without an answer; ask again or check `{base_url}`"),
+                format!("`{host}` ended the connection without an answer; try again or check `{base_url}`"),
             )
         };
         Failure::new(kind, message)
@@ -236,7 +236,7 @@ fn tls(host: &str, error: &rustls::Error) -> String {
     use CertificateError as E;
     match error {
         rustls::Error::InvalidCertificate(E::UnknownIssuer) => {
-            format!("the certificate of `{host}` is not signed by anybody whom this system trusts")
+            format!("the certificate of `{host}` is not signed by an authority that this system trusts")
         }
         rustls::Error::InvalidCertificate(E::Expired | E::ExpiredContext { .. }) => {
             format!("the certificate of `{host}` has expired")
@@ -273,7 +273,9 @@ fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), 
         Provider::Anthropic => ("x-api-key", HeaderValue::from_str(key)),
         Provider::OpenAi => ("authorization", HeaderValue::from_str(&format!("Bearer {key}"))),
     };
-    let mut value = value.map_err(|_| Failure::new(FailureKind::KeyRefused, "the key can't stand in a header"))?;
+    let mut value = value.map_err(|_| {
+        Failure::new(FailureKind::KeyRefused, "the key contains characters that are not allowed in a header")
+    })?;
     value.set_sensitive(true);
     Ok((name, value))
 }
@@ -305,7 +307,7 @@ mod tests {
         let certificate = rustls::Error::InvalidCertificate;
         check(
             certificate(CertificateError::UnknownIssuer),
-            "the certificate of `host` is not signed by anybody whom this system trusts",
+            "the certificate of `host` is not signed by an authority that this system trusts",
         );
         check(certificate(CertificateError::Expired), "the certificate of `host` has expired");
         check(certificate(CertificateError::NotValidYet), "the certificate of `host` is not valid yet");

@@ -52,12 +52,12 @@ pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) ->
         let label = Label::from_source(Source::named("provider"));
         let failure = match message {
             Some(_) => Failure::new(FailureKind::Server, "the server failed instead of embedding; try again"),
-            None => malformed("the answer has no `data`; check that `base_url` leads to a server of embeddings"),
+            None => malformed("the answer has no `data`; check that `base_url` is the address of an embeddings API"),
         };
         return Err(Failure { said: message.and_then(|text| said(text, MAX_SAID_BYTES, &label)), ..failure });
     };
     if entries.len() != count {
-        return Err(malformed(format!("{} vectors came for {count} texts; check the model", entries.len())));
+        return Err(malformed(format!("the server sent {} vectors for {count} texts; check the model", entries.len())));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
     let mut length = dimensions.and_then(|dimensions| usize::try_from(dimensions).ok());
@@ -65,11 +65,11 @@ pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) ->
         let index = entry.index.unwrap_or(place);
         let Some(slot) = vectors.get_mut(index) else {
             return Err(malformed(format!(
-                "a vector is numbered {index} where {count} were asked for; check the model"
+                "a vector has index {index}, but only {count} were requested; check the model"
             )));
         };
         if slot.is_some() {
-            return Err(malformed(format!("two vectors are numbered {index}; check the server")));
+            return Err(malformed(format!("two vectors have index {index}; check the server")));
         }
         let expected = *length.get_or_insert(entry.embedding.len());
         if entry.embedding.len() != expected || expected == 0 {
@@ -91,7 +91,9 @@ fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, Failure> {
     )]
     let number = |number: &Option<f64>| number.map(|number| number as f32).filter(|number| number.is_finite());
     let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
-    numbers.ok_or_else(|| malformed(format!("vector {index} holds what is not a finite number; check the server")))
+    numbers.ok_or_else(|| {
+        malformed(format!("vector {index} contains a value that is not a finite number; check the server"))
+    })
 }
 
 /// Python's servers write `NaN`, which no JSON has.
@@ -101,11 +103,11 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Failure {
     let (from, to) = (column.saturating_sub(3).min(near.len()), column.saturating_add(3).min(near.len()));
     let near = near.get(from..to).unwrap_or_default();
     if bytes.trim_ascii_start().starts_with(b"<") {
-        malformed("the answer is a web page and no JSON; check `base_url`")
+        malformed("the answer is a web page, not JSON; check `base_url`")
     } else if near.windows(3).any(|word| matches!(word, b"NaN" | b"Inf")) {
-        malformed("a vector holds what is not a finite number; check the server")
+        malformed("a vector contains a value that is not a finite number; check the server")
     } else if error.is_eof() {
-        Failure::new(FailureKind::Cut, "the answer ended in the middle; ask again")
+        Failure::new(FailureKind::Cut, "the answer is incomplete; try again")
     } else {
         malformed(format!("the answer holds no vectors at line {line}, column {column}; check `base_url`"))
     }
@@ -162,23 +164,23 @@ mod tests {
 
     #[test]
     fn anything_else_says_what_is_wrong() {
-        let no_number = "malformed: a vector holds what is not a finite number; check the server";
-        let vector_0 = "malformed: vector 0 holds what is not a finite number; check the server";
+        let no_number = "malformed: a vector contains a value that is not a finite number; check the server";
+        let vector_0 = "malformed: vector 0 contains a value that is not a finite number; check the server";
         for (answer, count, expected) in [
             (
                 r#"{"data": [{"index": 0, "embedding": [1]}]}"#,
                 2,
-                "malformed: 1 vectors came for 2 texts; check the model",
+                "malformed: the server sent 1 vectors for 2 texts; check the model",
             ),
             (
                 r#"{"data": [{"index": 3, "embedding": [1]}]}"#,
                 1,
-                "malformed: a vector is numbered 3 where 1 were asked for; check the model",
+                "malformed: a vector has index 3, but only 1 were requested; check the model",
             ),
             (
                 r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}"#,
                 2,
-                "malformed: two vectors are numbered 0; check the server",
+                "malformed: two vectors have index 0; check the server",
             ),
             (
                 r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}"#,
@@ -200,7 +202,7 @@ mod tests {
                 1,
                 "malformed: the answer holds no vectors at line 1, column 46; check `base_url`",
             ),
-            (r#"{"data": [{"index": 0, "embedding": [1"#, 1, "cut: the answer ended in the middle; ask again"),
+            (r#"{"data": [{"index": 0, "embedding": [1"#, 1, "cut: the answer is incomplete; try again"),
             (
                 r#"{"error": {"message": "no slot"}}"#,
                 1,
@@ -211,9 +213,9 @@ mod tests {
                 1,
                 "server: the server failed instead of embedding; try again: model not loaded",
             ),
-            ("{}", 1, "malformed: the answer has no `data`; check that `base_url` leads to a server of embeddings"),
-            ("<html>", 1, "malformed: the answer is a web page and no JSON; check `base_url`"),
-            ("", 1, "cut: the answer ended in the middle; ask again"),
+            ("{}", 1, "malformed: the answer has no `data`; check that `base_url` is the address of an embeddings API"),
+            ("<html>", 1, "malformed: the answer is a web page, not JSON; check `base_url`"),
+            ("", 1, "cut: the answer is incomplete; try again"),
         ] {
             check(answer, count, None, expected);
         }

@@ -125,14 +125,16 @@ impl Endpoint {
     /// The address of a path, if a request may be sent there.
     pub(crate) fn address(&self, path: &str) -> Result<(Url, Place), Failure> {
         let Ok(url) = Url::parse(&self.url(path)) else {
-            return Err(self.misplaced("is not an address; write it as `https://HOST/PATH`"));
+            return Err(self.misplaced("is not a URL; write it as `https://HOST/PATH`"));
         };
         if !matches!(url.scheme(), "http" | "https") {
             let problem = format!("starts with `{}:`; write `https:`, or `http:` for this machine", url.scheme());
             return Err(self.misplaced(&problem));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(self.misplaced("holds a user or a password; take it out and put the key into a variable"));
+            return Err(self.misplaced(
+                "contains a user name or password; remove it and put the key into an environment variable",
+            ));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(self.misplaced("holds `?` or `#`; end it with the path"));
@@ -156,13 +158,13 @@ impl Endpoint {
                     return Ok(Some(key));
                 }
                 let message = format!(
-                    "the key in `{variable}` holds a space, a line break or a character that no key has; set it again \
-                     without"
+                    "the key in `{variable}` contains a space, a line break or another invalid character; set it again \
+                     without it"
                 );
                 Err(Failure::new(FailureKind::KeyRefused, message))
             }
             Key::Missing { variable } | Key::Loaded { variable, .. } => {
-                let message = format!("no key for provider `{}`; set {variable}", self.name);
+                let message = format!("no key for provider `{}`; set the environment variable {variable}", self.name);
                 Err(Failure::new(FailureKind::NoKey, message))
             }
         }
@@ -223,11 +225,12 @@ mod tests {
             check(base_url, loaded("sk-1"), "fine");
         }
         check("http://gpu.lan:8000/v1", Key::None, "fine");
-        let no_address = "`providers.x.base_url` is not an address; write it as `https://HOST/PATH`";
+        let no_address = "`providers.x.base_url` is not a URL; write it as `https://HOST/PATH`";
         for base_url in ["", "api.openai.com/v1", "https://", "https://user:hunter2@host:port/v1"] {
             check(base_url, Key::None, no_address);
         }
-        let user = "`providers.x.base_url` holds a user or a password; take it out and put the key into a variable";
+        let user = "`providers.x.base_url` contains a user name or password; remove it and put the key into an \
+                    environment variable";
         check("https://user:hunter2@host/v1", Key::None, user);
         check("https://user@host/v1", Key::None, user);
         let tail = "`providers.x.base_url` holds `?` or `#`; end it with the path";
@@ -252,11 +255,11 @@ mod tests {
     fn keys() {
         let missing = Key::Missing { variable: "X_KEY".into() };
         for key in [missing, loaded(""), loaded(" \n")] {
-            check("https://host/v1", key, "no key for provider `x`; set X_KEY");
+            check("https://host/v1", key, "no key for provider `x`; set the environment variable X_KEY");
         }
         for key in ["sk-1\n", "sk-1\r\nx-evil: 1", "sk 1", "sk-é", "sk-\u{200b}"] {
-            let expected =
-                "the key in `X_KEY` holds a space, a line break or a character that no key has; set it again without";
+            let expected = "the key in `X_KEY` contains a space, a line break or another invalid character; set it \
+                            again without it";
             check("https://host/v1", loaded(key), expected);
         }
     }

@@ -101,7 +101,7 @@ fn anthropic(schema: &Json) -> (Json, Vec<Dropped>) {
     if !root.contains_key("type") {
         // A contract's root is an object whatever its branches say.
         root.insert("type".into(), json!("object"));
-        dropped.push(Dropped::new("/type", "written at the root, where the provider wants it"));
+        dropped.push(Dropped::new("/type", "added at the root, as the provider requires"));
     }
     let mut sent = Json::Object(root);
     for pointer in dangling(&sent) {

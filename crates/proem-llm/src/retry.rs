@@ -116,9 +116,11 @@ impl fmt::Display for Over {
             Self::Settled | Self::Attempts => Ok(()),
             Self::Asked { wait, most } => {
                 let (wait, most) = (seconds(*wait), seconds(*most));
-                write!(f, ", since it asks for a wait of {wait} and at most {most} are waited")
+                write!(f, ", because the provider asks to wait {wait} and the maximum wait is {most}")
             }
-            Self::Time { wait } => write!(f, ", since less time is left than the next wait of {}", seconds(*wait)),
+            Self::Time { wait } => {
+                write!(f, ", because the remaining time is shorter than the next wait of {}", seconds(*wait))
+            }
         }
     }
 }
@@ -314,10 +316,10 @@ mod tests {
         check(1, Some(0), None, u32::MAX, "0.5 s");
         check(1, Some(7), None, 0, "7 s");
         check(1, Some(120), None, 0, "120 s");
-        check(1, Some(121), None, 0, "over, since it asks for a wait of 121 s and at most 120 s are waited");
+        check(1, Some(121), None, 0, "over, because the provider asks to wait 121 s and the maximum wait is 120 s");
         check(1, Some(7), Some(8), 0, "7 s");
-        check(1, Some(7), Some(7), 0, "over, since less time is left than the next wait of 7 s");
-        check(3, None, Some(1), u32::MAX, "over, since less time is left than the next wait of 2 s");
+        check(1, Some(7), Some(7), 0, "over, because the remaining time is shorter than the next wait of 7 s");
+        check(3, None, Some(1), u32::MAX, "over, because the remaining time is shorter than the next wait of 2 s");
     }
 
     #[test]

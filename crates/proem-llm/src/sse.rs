@@ -25,7 +25,7 @@ pub enum Broken {
     #[error("byte {0} is not UTF-8")]
     NotUtf8(usize),
     /// A line or an event is longer than [`MAX_BYTES`].
-    #[error("the event at byte {0} is longer than {MAX_BYTES} bytes")]
+    #[error("the server-sent event at byte {0} is longer than {MAX_BYTES} bytes")]
     TooLong(usize),
 }
 
@@ -194,11 +194,11 @@ mod tests {
         check(b"data: a\n\ndata: \xff\n\ndata: b\n\n", "=a;byte 15 is not UTF-8");
         check(b"\r\n\xe2\x82\n\n", "byte 2 is not UTF-8");
         let long = "x".repeat(MAX_BYTES);
-        check(format!("data: a\n\n{long}x"), "=a;the event at byte 9 is longer than 1048576 bytes");
+        check(format!("data: a\n\n{long}x"), "=a;the server-sent event at byte 9 is longer than 1048576 bytes");
         check(format!("{long}\n\ndata: a\n\n"), "=a");
         check(
             format!("data:{}\ndata: {long}\n\n", "x".repeat(MAX_BYTES - 9)),
-            "the event at byte 1048573 is longer than 1048576 bytes",
+            "the server-sent event at byte 1048573 is longer than 1048576 bytes",
         );
     }
 

@@ -211,9 +211,10 @@ pub fn assess(facts: &Facts<'_>, model: &Model, depth: Depth) -> Result<Assessme
         }
     }
     if let Some(rest) = files.checked_sub(DETAILED).filter(|rest| *rest > 0) {
-        assessment
-            .gaps
-            .push(format!("{rest} of {files} files have Tier 1 signals only, the {DETAILED} most risky have all"));
+        assessment.gaps.push(format!(
+            "{rest} of {files} files have only the fast (Tier 1) signals; the {DETAILED} riskiest have \
+                           all signals"
+        ));
     }
     assessment.settle();
     Ok(assessment)
@@ -262,19 +263,22 @@ fn gaps(facts: &Facts<'_>) -> Vec<String> {
     }
     let missing = facts.past.history().missing();
     let named = [
-        (missing.shallow, "the clone is shallow: older commits are not there"),
-        (missing.partial, "the clone is partial: some contents are not there"),
+        (missing.shallow, "the clone is shallow: older commits are missing; fetch the rest of the history"),
+        (missing.partial, "the clone is partial: some file contents are missing"),
         (missing.capped, "the history is longer than what was read"),
     ];
     gaps.extend(named.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, words)| words.to_string()));
     if missing.since.is_some() {
-        gaps.push("the history was read from a date on only".to_string());
+        gaps.push("the history was read only back to a certain date".to_string());
     }
     if missing.misdated > 0 {
-        gaps.push(format!("{} commits have a date that can't be true; that of their parent counts", missing.misdated));
+        gaps.push(format!(
+            "{} commits have an impossible date; the date of the parent commit is used",
+            missing.misdated
+        ));
     }
     if facts.change.commits > 1 {
-        gaps.push("several commits at once are compared with single ones".to_string());
+        gaps.push("the change has several commits, but is compared with single past commits".to_string());
     }
     if facts.change.is_merge {
         gaps.push("a merge is assessed against its first parent".to_string());

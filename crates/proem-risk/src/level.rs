@@ -136,9 +136,11 @@ impl Reason {
             Self::Tier { high, names } => format!("{high} signals are HIGH: {}", listed(names)),
             Self::Sensitive { .. } => "a sensitive file is at least MEDIUM".to_string(),
             Self::WorstFile { .. } => "its most risky file has this level".to_string(),
-            Self::AllUnknown => "none of its signals could be measured, which counts as MEDIUM at least".to_string(),
+            Self::AllUnknown => "none of its signals could be measured, so it is at least MEDIUM".to_string(),
             Self::NothingKnown => "nothing about it could be measured".to_string(),
-            Self::Unranked => "its place among past commits is unknown, so its signals decide".to_string(),
+            Self::Unranked => {
+                "its percentile among past commits is unknown, so its signals decide the level".to_string()
+            }
             Self::NothingRuns { roles } => {
                 let words: Vec<&str> = roles.iter().map(|role| changing(*role)).collect();
                 format!("only {} {}", joined(&words), verb(roles))

@@ -195,7 +195,7 @@ impl Finder<'_> {
         let name = Name::server(server);
         let shown = folder.shown(path);
         if let Some(other) = self.found.manifests.get(&name) {
-            let message = format!("not used: `{other}` is the manifest of server `{name}`");
+            let message = format!("not used: server `{name}` already has the manifest `{other}`");
             self.problem(shown, message, "remove one of them");
             return;
         }
@@ -223,11 +223,12 @@ impl Finder<'_> {
         match folder.list(path) {
             Ok(listed) => {
                 if listed.over > 0 {
-                    let message = format!("{} entries beyond {} are not looked at", listed.over, listed.names.len());
-                    self.problem(folder.shown(path), message, "remove what nobody uses");
+                    let message =
+                        format!("{} entries beyond the limit of {} are ignored", listed.over, listed.names.len());
+                    self.problem(folder.shown(path), message, "remove unused entries");
                 }
                 if listed.unnamed > 0 {
-                    let message = format!("{} names in it are not UTF-8 and are left out", listed.unnamed);
+                    let message = format!("{} file names in it are not UTF-8 and are ignored", listed.unnamed);
                     self.problem(folder.shown(path), message, "rename them");
                 }
                 listed.names

@@ -107,7 +107,7 @@ pub fn change(
     let Found { entries, mut lines, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(Entry::counted_before));
     let before = before.unwrap_or_else(|error| {
-        gaps.push(format!("lines before the change: {error}"));
+        gaps.push(format!("the lines before the change could not be read: {error}"));
         BTreeMap::new()
     });
     let mut files: Vec<ChangedFile> = Vec::new();
@@ -229,7 +229,7 @@ fn names(
 ) -> (Vec<String>, BTreeSet<RepoPath>) {
     let Found { entries, gaps, .. } = found;
     if blobs.any_missing() {
-        gaps.push("names in changed lines: some contents are not in this clone".to_owned());
+        gaps.push("names in changed lines could not be read: some contents are not in this clone".to_owned());
         return (Vec::new(), BTreeSet::new());
     }
     // To git a file that was moved behind its back is gone.
@@ -240,7 +240,7 @@ fn names(
     match comparison.patch(session, &mut names) {
         Ok(()) => names.into_found(),
         Err(error) => {
-            gaps.push(format!("names in changed lines: {error}"));
+            gaps.push(format!("names in changed lines could not be read: {error}"));
             (names.into_found().0, BTreeSet::new())
         }
     }

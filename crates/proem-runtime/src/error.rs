@@ -14,10 +14,10 @@ use crate::git::by_hand::{Errand, by_hand, look_at};
 #[non_exhaustive]
 pub enum Error {
     /// No `git` to run.
-    #[error("git is in no absolute folder of PATH; install git 2.31 or later, or add its folder to PATH")]
+    #[error("git was not found in any absolute folder of PATH; install git 2.31 or later, or add its folder to PATH")]
     GitMissing,
     /// A git that would ignore what keeps it from running a repository's commands.
-    #[error("this git is too old to be run safely in a repository of others; install git 2.31 or later")]
+    #[error("this version of git is too old to run safely in other people's repositories; install git 2.31 or later")]
     GitTooOld,
     /// The repository belongs to another user, and git refuses to work in it.
     #[error(
@@ -37,7 +37,7 @@ pub enum Error {
         limit: Duration,
     },
     /// git wrote more than it may.
-    #[error("`git {command}` wrote more than the {cap} bytes it may write; {}", look_at(.command))]
+    #[error("`git {command}` printed more than the limit of {cap} bytes; {}", look_at(.command))]
     TooMuchOutput {
         /// The git command, such as `config`.
         command: &'static str,
@@ -45,7 +45,7 @@ pub enum Error {
         cap: usize,
     },
     /// git ended with a code that says it failed, or by a signal.
-    #[error("`git {command}` failed with {}; `{}` finds what is damaged", ending(*.code), by_hand(Errand::Here, "fsck"))]
+    #[error("`git {command}` failed with {}; `{}` finds the damage", ending(*.code), by_hand(Errand::Here, "fsck"))]
     GitFailed {
         /// The git command, such as `status`.
         command: &'static str,
@@ -55,14 +55,14 @@ pub enum Error {
         said: Untrusted<String>,
     },
     /// git answered in a form that it isn't documented to use.
-    #[error("the answer of `git {command}` can't be read; check which git is on PATH")]
+    #[error("the output of `git {command}` can't be parsed; check which git is on PATH")]
     GitAnswer {
         /// The git command.
         command: &'static str,
     },
     /// There is a `.git`, and git doesn't take it for a repository.
     #[error(
-        "git does not recognise `{}` as a repository; `{}` says there why, or remove it",
+        "git does not recognise `{}` as a repository; run `{}` there to see why, or remove it",
         shown(.path), by_hand(Errand::Here, "rev-parse --git-dir")
     )]
     BrokenRepository {
@@ -97,7 +97,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Something is there, of another type than is wanted.
-    #[error("`{}` is {found}, not {wanted}; move it away", shown(.path))]
+    #[error("`{}` is {found}, not {wanted}; move it elsewhere", shown(.path))]
     NotRegular {
         /// The path.
         path: PathBuf,
@@ -107,7 +107,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A link where none is followed.
-    #[error("`{}` is a link, and links are not followed here; replace it by what it points at", shown(.path))]
+    #[error("`{}` is a symbolic link, and links are not followed here; replace it with what it points to", shown(.path))]
     Link {
         /// The link.
         path: PathBuf,
@@ -126,8 +126,8 @@ pub enum Error {
     },
     /// The installation key is not a key.
     #[error(
-        "the key in `{}` is not 64 hexadecimal digits and a newline; restore it from a backup, or remove it \
-         (what was sealed with it stays closed then)", shown(.path)
+        "the key in `{}` is not 64 hexadecimal digits and a newline; restore it from a backup, or remove it (then data \
+         encrypted with it can't be read any more)", shown(.path)
     )]
     KeyForm {
         /// The key's file.
@@ -135,8 +135,9 @@ pub enum Error {
     },
     /// There is no installation key, and none can be made.
     #[error(
-        "there is no key in `{}`, and none can be made there: {source}; set XDG_STATE_HOME to a folder that can be \
-         written, or PROEM_KEY_FILE to a file with a key and, where something is recorded, `--no-record`", shown(.path)
+        "there is no key in `{}`, and it can't be created: {source}; set XDG_STATE_HOME to a folder that can be \
+         written, or PROEM_KEY_FILE to a file with a key, together with `--no-record` where a run would be \
+         recorded", shown(.path)
     )]
     NoKey {
         /// The key's file.
@@ -145,7 +146,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Others may read the installation key, or replace it.
-    #[error("others may use `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", shown(.path), for_shell(.path))]
+    #[error("other users can access `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", shown(.path), for_shell(.path))]
     TooOpen {
         /// The key's file or its folder.
         path: PathBuf,
@@ -158,7 +159,7 @@ pub enum Error {
     #[error("the operating system gave no random bytes ({0}); try again")]
     Random(getrandom::Error),
     /// A state is too long to be sealed.
-    #[error("the run's state is too long to be sealed; give it less to hold")]
+    #[error("the run's state is too large to be stored; use smaller inputs")]
     Seal,
     /// The records can't be read or written.
     #[error(transparent)]
@@ -168,12 +169,12 @@ pub enum Error {
     Assessment(proem_risk::Error),
     /// What git listed is no history.
     #[error(
-        "the history of the repository can't be put together: {0}; `{look}` finds what is damaged",
+        "the history of the repository can't be read: {0}; `{look}` finds the damage",
         look = by_hand(Errand::Here, "fsck")
     )]
     History(proem_risk::Error),
     /// A revision that names no commit.
-    #[error("there is no commit `{}`; name a branch, a tag or a commit that is here", .revision.escape_debug())]
+    #[error("there is no commit `{}`; name a branch, a tag or a commit that exists in this repository", .revision.escape_debug())]
     NoRevision {
         /// The revision as given.
         revision: String,
@@ -186,7 +187,7 @@ pub enum Error {
     },
     /// Two commits without a common ancestor.
     #[error(
-        "`{}` and `{}` have no common ancestor here; fetch more of the history, or name commits of one line",
+        "`{}` and `{}` have no common ancestor in this clone; fetch more of the history, or name related commits",
         .from.escape_debug(), .to.escape_debug()
     )]
     NoMergeBase {
@@ -197,7 +198,7 @@ pub enum Error {
     },
     /// A commit whose parent a shallow clone left out.
     #[error(
-        "the parent of `{commit}` is not in this clone, so its change is unknown; `{}` gets it",
+        "the parent of `{commit}` is not in this clone, so its change is unknown; `{}` fetches it",
         by_hand(Errand::Fetch, "fetch --deepen=100")
     )]
     MissingParent {
@@ -215,7 +216,7 @@ pub enum Error {
     },
     /// An index of which nothing can be committed.
     #[error(
-        "{}, so what is staged can't be committed; resolve and stage what is, or use `--worktree`",
+        "{}, so what is staged can't be committed; resolve the conflicts and stage the files, or use `--worktree`",
         in_conflict(*.paths)
     )]
     InConflict {
@@ -223,7 +224,7 @@ pub enum Error {
         paths: usize,
     },
     /// The shipped score is damaged.
-    #[error("the shipped score can't be read: {0}")]
+    #[error("the scoring model that ships with Proem can't be read: {0}")]
     Score(proem_risk::score::Error),
     /// A recorded run can't be gone on with.
     #[error("run `{run}` can't be resumed: {why}")]

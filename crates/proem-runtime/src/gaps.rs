@@ -28,7 +28,10 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         }
         Error::BrokenRepository { path } => {
             let look = by_hand(Errand::Here, "rev-parse --git-dir");
-            let why = format!("there is a `.git` that git does not recognise; `{look}` says there why, or remove it");
+            let why = format!(
+                "there is a `.git` that git does not recognise; run `{look}` there to see why, or remove \
+                               it"
+            );
             (why, Some(outside(path)))
         }
         Error::ForeignWorkTree { git_dir } => {
@@ -39,10 +42,10 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
             (format!("could not {doing} it: {}; check its permissions", source.kind()), Some(outside(path)))
         }
         Error::NotRegular { path, found, wanted } => {
-            (format!("it is {found}, not {wanted}; move it away"), Some(outside(path)))
+            (format!("it is {found}, not {wanted}; move it elsewhere"), Some(outside(path)))
         }
         Error::Link { path } => {
-            let why = "it is a link, and links are not followed here; replace it by what it points at";
+            let why = "it is a symbolic link, and links are not followed here; replace it with what it points to";
             (why.to_owned(), Some(outside(path)))
         }
         Error::NotBeneath { path }
@@ -67,7 +70,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::AmbiguousRevision { .. }
         | Error::NoMergeBase { .. }
         | Error::MissingParent { .. }
-        | Error::BareRepository { .. } => ("what was named is not there".to_owned(), None),
+        | Error::BareRepository { .. } => ("the named file or revision does not exist".to_owned(), None),
         Error::Records(_) | Error::NotResumable { .. } | Error::NotReplayable { .. } => {
             ("the records can't be used".to_owned(), None)
         }

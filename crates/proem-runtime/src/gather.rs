@@ -201,8 +201,8 @@ fn entries_of(git: &GitProgram, root: &Root, options: &GatherOptions, gaps: &mut
         if shipped.next() == Some(false) {
             return entries::read(folder, file, options.limits.entries_bytes, gaps);
         }
-        let why = "it is tracked by git, so it may be anybody's, and is ignored; untrack it, and list its folder in \
-                   `.gitignore`";
+        let why = "it is tracked by git, so anybody may have written it, and it is ignored; untrack it, and add its \
+                   folder to `.gitignore`";
         gaps.push(gap(file.path, why));
         Vec::new()
     })

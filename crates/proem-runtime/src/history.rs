@@ -118,7 +118,7 @@ pub fn history(
     if let Some(cache) = cache.filter(|_| !is_kept)
         && let Err(error) = cache.write(&wanted.tips, &history)
     {
-        notes.push(format!("the history could not be kept for the next time: {error}"));
+        notes.push(format!("the history could not be cached: {error}"));
     }
     let cached = before.min(count(&history).saturating_sub(new));
     if let Some(since) = wanted.since {
@@ -183,7 +183,7 @@ pub(crate) fn file_at(
     match session.ask_about(&["cat-file", "blob"], &[&id.to_string()], &[0]) {
         Ok(answer) => Ok(answer.stdout),
         Err(Error::GitFailed { .. } | Error::TooMuchOutput { .. }) => {
-            notes.push(format!("`{name}` is not here or too large and was not read"));
+            notes.push(format!("`{name}` is missing or too large and was not read"));
             Ok(Vec::new())
         }
         Err(error) => Err(error),

@@ -115,7 +115,7 @@ impl RemoteEmbedder {
         let thread = std::thread::Builder::new().name("embeddings".to_owned());
         // It ends when the embedder is dropped, and what it holds belongs to nobody else.
         let spawned = thread.spawn(move || work(&asking, &waiting));
-        spawned.map_err(|error| wrong(&format!("the system has no thread for it ({error}); end other programs")))?;
+        spawned.map_err(|error| wrong(&format!("could not start a thread ({error}); close other programs")))?;
         Ok(Self { id, named, text_bytes: limits.text_bytes.get(), jobs, sent, held: Mutex::new(None) })
     }
 
@@ -132,7 +132,7 @@ impl RemoteEmbedder {
         let (answer, answered) = mpsc::channel();
         // Sending and hearing fail only if the thread has ended, which it does with this embedder.
         let asked = self.jobs.send(Job { texts, answer }).ok().and_then(|()| answered.recv().ok());
-        let ended = || Failure::new(FailureKind::Cancelled, "the thread that asks has ended; start again");
+        let ended = || Failure::new(FailureKind::Cancelled, "the thread that sends requests has ended; start again");
         match asked.unwrap_or_else(|| Err(ended())) {
             Ok(vectors) => Ok(vectors),
             Err(failure) => {

@@ -140,10 +140,10 @@ impl Unread {
     const fn why(self) -> &'static str {
         match self {
             Self::TooLarge => "too large to be read",
-            Self::TimedOut => "took too long to parse",
-            Self::NotReached => "not read before the limits of the whole were reached",
-            Self::Missing => "without content here",
-            Self::NoParser => "without a parser that fits",
+            Self::TimedOut => "too slow to parse",
+            Self::NotReached => "not read, because an overall limit was reached",
+            Self::Missing => "missing from this clone",
+            Self::NoParser => "in a language without a parser",
         }
     }
 }
@@ -401,7 +401,7 @@ fn gaps_of(files: &[StructureFile]) -> Vec<String> {
     let line = |why: Unread| match count(why) {
         0 => None,
         n => Some(format!(
-            "{n} of {sources} sources were {}; who imports them is known, whom they import is not",
+            "{n} of {sources} source files were {}; their importers are known, their own imports are not",
             why.why()
         )),
     };

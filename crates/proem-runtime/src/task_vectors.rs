@@ -53,7 +53,7 @@ impl TaskVectors {
     /// rebuilt, and a note says why.
     #[must_use]
     pub fn open(path: PathBuf) -> (Self, Option<String>) {
-        let anew = |why: &str| Some(format!("the stored vectors of tasks {why}; they are rebuilt"));
+        let anew = |why: &str| Some(format!("the stored task vectors {why} and are computed again"));
         let (tasks, note) = match files::read_regular(&path, MAX_FILE_BYTES) {
             Ok(None) => (BTreeMap::new(), None),
             Ok(Some(Content::Cut(_))) => (BTreeMap::new(), anew("are too many")),
@@ -61,7 +61,7 @@ impl TaskVectors {
                 Ok(tasks) => (tasks, None),
                 Err(why) => (BTreeMap::new(), anew(why)),
             },
-            Err(error) => (BTreeMap::new(), Some(format!("the stored vectors of tasks are not used: {error}"))),
+            Err(error) => (BTreeMap::new(), Some(format!("the stored task vectors are not used: {error}"))),
         };
         (Self { path, tasks, changed: false }, note)
     }

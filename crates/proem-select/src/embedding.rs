@@ -67,7 +67,7 @@ impl Vector {
             return Err(wrong("with a number that is not finite"));
         }
         if squares <= 0.0 {
-            return Err(wrong("of no length"));
+            return Err(wrong("of length zero"));
         }
         let scale = 1.0 / squares.sqrt();
         for value in &mut values {
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(vector.values(), [0.6, 0.8]);
         for (values, why) in [
             (vec![], "model `m` gave a vector without a dimension"),
-            (vec![0.0, 0.0], "model `m` gave a vector of no length"),
+            (vec![0.0, 0.0], "model `m` gave a vector of length zero"),
             (vec![1.0, f32::NAN], "model `m` gave a vector with a number that is not finite"),
             (vec![f32::INFINITY], "model `m` gave a vector with a number that is not finite"),
         ] {

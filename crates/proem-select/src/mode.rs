@@ -133,7 +133,7 @@ pub fn infer(
     nearest: Option<&dyn Fn() -> Option<Inferred>>,
 ) -> Inferred {
     if let Some(mode) = hints.explicit {
-        return Inferred::new(mode, Basis::Caller, "the caller says so");
+        return Inferred::new(mode, Basis::Caller, "the caller chose it");
     }
     if hints.interaction == Interaction::Interactive {
         return Inferred::new(Mode::Plan, Basis::Hint, "the session is interactive");
@@ -142,7 +142,7 @@ pub fn infer(
         return Inferred::new(Mode::Act, Basis::Hint, "the caller says that there are uncommitted changes");
     }
     let Some(task) = task else {
-        return Inferred::new(Mode::Plan, Basis::Default, "words from outside choose no mode");
+        return Inferred::new(Mode::Plan, Basis::Default, "untrusted text does not choose a mode");
     };
     let (parts, trace) = parts(wording.phrases, task);
     if let Some(inferred) = sentence(&parts, trace) {
@@ -162,7 +162,7 @@ pub fn infer(
         return Inferred::new(Mode::Act, Basis::Sentence, format!("the task names what is wanted ({})", part.language));
     }
     let nearest = nearest.and_then(|nearest| nearest());
-    nearest.unwrap_or_else(|| Inferred::new(Mode::Plan, Basis::Default, "nothing says that anything is to change"))
+    nearest.unwrap_or_else(|| Inferred::new(Mode::Plan, Basis::Default, "nothing in the task asks for a change"))
 }
 
 /// The mode that a task's sentences ask for, if they say.
@@ -183,7 +183,7 @@ fn sentence(parts: &[Part], trace: bool) -> Option<Inferred> {
     let asks = parts.iter().find(|part| matches!(part.says, Says::Question | Says::Tell | Says::Find | Says::Judge));
     let finds = asks.filter(|part| part.says == Says::Find);
     if let Some(part) = first(Says::Judge).filter(|_| finds.is_none()) {
-        return Some(inferred(Mode::Review, part, "asks for a judgement"));
+        return Some(inferred(Mode::Review, part, "asks for an assessment"));
     }
     if let Some(part) = forbids {
         return Some(Inferred::new(
@@ -201,7 +201,7 @@ fn sentence(parts: &[Part], trace: bool) -> Option<Inferred> {
         return Some(inferred(Mode::Plan, part, what));
     }
     match first(Says::Want) {
-        Some(part) => Some(inferred(Mode::Act, part, "says what is wrong or wanted")),
+        Some(part) => Some(inferred(Mode::Act, part, "says what is wrong or what is wanted")),
         None => trace.then(|| Inferred::new(Mode::Act, Basis::Sentence, "the task shows an error")),
     }
 }
@@ -254,8 +254,8 @@ mod tests {
             let (told, by, _) = told(Some(task), &hints, Some(&meant));
             assert_eq!((told, by), (mode, basis), "{task:?}");
         }
-        check("xyzzy", Mode::Plan, "nothing says that anything is to change");
-        check("", Mode::Plan, "nothing says that anything is to change");
+        check("xyzzy", Mode::Plan, "nothing in the task asks for a change");
+        check("", Mode::Plan, "nothing in the task asks for a change");
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let none = Hints::default();
         let outside =
             |hints: &Hints| told(None, hints, Some(&|| Some(Inferred::new(Mode::Act, Basis::Meaning, "near"))));
-        assert_eq!(outside(&none), (Mode::Plan, Basis::Default, "words from outside choose no mode".to_owned()));
+        assert_eq!(outside(&none), (Mode::Plan, Basis::Default, "untrusted text does not choose a mode".to_owned()));
         assert_eq!(outside(&Hints { explicit: Some(Mode::Act), ..none }).0, Mode::Act);
         assert_eq!(outside(&Hints { git_changes: GitChanges::Yes, ..none }).0, Mode::Act);
     }
@@ -280,20 +280,20 @@ mod tests {
         check("explain how to add a test and fix it", Mode::Plan, "the task asks for an answer, `explain` (en)");
         check("write a plan", Mode::Plan, "the task asks to find out, `plan` (en)");
         check("write a test", Mode::Act, "the task orders a change, `write` (en)");
-        check("is this safe?", Mode::Review, "the task asks for a judgement, `safe` (en)");
-        check("what's wrong with it", Mode::Review, "the task asks for a judgement, `what s wrong with` (en)");
+        check("is this safe?", Mode::Review, "the task asks for an assessment, `safe` (en)");
+        check("what's wrong with it", Mode::Review, "the task asks for an assessment, `what s wrong with` (en)");
         check("check why it fails", Mode::Plan, "the task asks to find out, `check` (en)");
-        check("check this", Mode::Review, "the task asks for a judgement, `check` (en)");
-        check("it crashes", Mode::Act, "the task says what is wrong or wanted, `crashes` (en)");
+        check("check this", Mode::Review, "the task asks for an assessment, `check` (en)");
+        check("it crashes", Mode::Act, "the task says what is wrong or what is wanted, `crashes` (en)");
         check("it crashes. why?", Mode::Plan, "the task asks a question (en)");
-        check("the check fails", Mode::Act, "the task says what is wrong or wanted, `fails` (en)");
-        check("review of `fix`: what is this", Mode::Review, "the task asks for a judgement, `review` (en)");
+        check("the check fails", Mode::Act, "the task says what is wrong or what is wanted, `fails` (en)");
+        check("review of `fix`: what is this", Mode::Review, "the task asks for an assessment, `review` (en)");
     }
 
     #[test]
     fn what_is_doubted_is_judged() {
-        check("i doubt this is in the cache", Mode::Review, "the task asks for a judgement, `i doubt` (en)");
-        check("not sure this is safe", Mode::Review, "the task asks for a judgement, `safe` (en)");
+        check("i doubt this is in the cache", Mode::Review, "the task asks for an assessment, `i doubt` (en)");
+        check("not sure this is safe", Mode::Review, "the task asks for an assessment, `safe` (en)");
         check("not sure how this is safe", Mode::Plan, "the task asks a question (en)");
         check("the cache in this is safe", Mode::Review, "the task states a judgement, `safe` (en)");
         check("the cache in this is safe. what is it?", Mode::Plan, "the task asks a question (en)");
@@ -306,10 +306,10 @@ mod tests {
         check("adding a replica: what is in the way", Mode::Plan, "the task asks a question (en)");
         check("add a replica: what is in the way", Mode::Plan, "the task asks a question (en)");
         check("add a replica or leave it", Mode::Plan, "the task asks a question (en)");
-        check("adding a replica", Mode::Act, "the task says what is wrong or wanted, `adding` (en)");
+        check("adding a replica", Mode::Act, "the task says what is wrong or what is wanted, `adding` (en)");
         check("update on the parser: what is it", Mode::Plan, "the task asks a question (en)");
         check("update the parser. what is it?", Mode::Act, "the task orders a change, `update` (en)");
-        check("we should add it", Mode::Act, "the task says what is wrong or wanted, `add` (en)");
+        check("we should add it", Mode::Act, "the task says what is wrong or what is wanted, `add` (en)");
         check("we should add it or leave it", Mode::Plan, "the task asks a question (en)");
         check("we should add it, why is it in this", Mode::Plan, "the task asks a question (en)");
     }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn what_is_forbidden_is_not_ordered() {
         check("don't touch anything, fix it", Mode::Plan, "the task forbids changes (en)");
-        check("no changes. is this safe?", Mode::Review, "the task asks for a judgement, `safe` (en)");
+        check("no changes. is this safe?", Mode::Review, "the task asks for an assessment, `safe` (en)");
         check("just tell me", Mode::Plan, "the task forbids changes (en)");
         check("explain it without fixing anything", Mode::Plan, "the task forbids changes (en)");
         check("fix it, don't touch the parser", Mode::Act, "the task orders a change, `fix` (en)");

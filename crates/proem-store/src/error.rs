@@ -11,8 +11,8 @@ pub enum Error {
     Unusable(#[from] Unusable),
     /// It may only be read.
     #[error(
-        "the records in `{}` were not made by this installation, so they are only read; look at them with \
-         `proem store status`, then take them over with `proem store adopt`",
+        "the records in `{}` were not made by this installation, so they are read-only; check them with `proem store \
+         status`, then take them over with `proem store adopt`",
         path.display()
     )]
     Foreign {
@@ -33,8 +33,8 @@ pub enum Error {
 pub enum Unusable {
     /// A newer Proem made it.
     #[error(
-        "the records in `{}` have form {found}, and this Proem knows forms up to {known}; update Proem, or set the \
-         file aside",
+        "the records in `{}` have format version {found}, and this version of Proem supports up to {known}; update \
+         Proem, or move the file elsewhere",
         path.display()
     )]
     Newer {
@@ -47,8 +47,8 @@ pub enum Unusable {
     },
     /// What is there is no store, or a damaged one.
     #[error(
-        "the records in `{}` are damaged ({why}); set the file aside together with its -wal and -shm, and restore it \
-         from a copy or begin a new one",
+        "the records in `{}` are damaged ({why}); move the file elsewhere together with its -wal and -shm files, and \
+         restore a backup or let Proem create a new one",
         path.display()
     )]
     Corrupt {
@@ -59,8 +59,8 @@ pub enum Unusable {
     },
     /// Nothing is left of it.
     #[error(
-        "the records in `{}` are gone: the file has no bytes, and runs were kept in it; restore it from a copy, or \
-         remove it to begin a new one, in which nothing of what was spent is counted",
+        "the records in `{}` are lost: the file is empty, but it used to contain runs; restore a backup, or delete the \
+         file to start a new one without past costs",
         path.display()
     )]
     Emptied {
@@ -69,8 +69,8 @@ pub enum Unusable {
     },
     /// It lies where locks and syncs can't be relied on.
     #[error(
-        "the records in `{}` lie on a network file system ({kind}), where neither locks nor syncs can be relied on; \
-         set XDG_STATE_HOME to a folder on a local disk",
+        "the records in `{}` are on a network file system ({kind}), where locks and syncs are unreliable; set \
+         XDG_STATE_HOME to a folder on a local disk",
         path.display()
     )]
     Network {

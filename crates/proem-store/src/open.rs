@@ -18,8 +18,9 @@ use crate::write::epochs::{self, EpochEnd};
 const BEHIND: i64 = 60_000;
 
 /// What is said where a process was at work of which nothing is written.
-const LOST: &str = "a process that is gone was at work with these records, and nothing of it is in them: it died at \
-    once, or their log (`-wal`) was cut or removed; what it spent is not counted, so look at the provider's account";
+const LOST: &str = "an earlier process that used these records left nothing in them: it crashed immediately, or the \
+                    log file (`-wal`) was truncated or removed; its costs are not counted, so check your account at \
+                    the provider";
 
 /// A store that is open.
 #[derive(Debug)]
@@ -124,7 +125,8 @@ fn prepare(tables: &Tables, there: There, key: &proem_guard::Key) -> Result<(Ori
         if form < form::newest() {
             form::upgrade(tables)?;
             let to = form::newest();
-            notes.push(format!("the records were brought from form {form} to form {to}, which an older Proem refuses"));
+            notes.push(format!("the records were upgraded from format version {form} to {to}; older versions of Proem \
+                                can't open them any more"));
         }
     }
     Ok((origin, notes))
@@ -150,7 +152,8 @@ fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
     if settled > 0 {
         let (attempts, were, they) = if settled == 1 { ("attempt", "was", "it") } else { ("attempts", "were", "they") };
         notes.push(format!(
-            "{settled} {attempts} of processes that are gone {were} booked in full, for nobody knows what {they} used"
+            "{attempts} {noun} of ended processes {were} charged in full, because the tokens that {they} used are \
+             unknown"
         ));
     }
     Ok(notes)
@@ -160,7 +163,7 @@ fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
 fn behind(seen: Time, now: Time) -> String {
     let (seen, now) = (clock::words(seen), clock::words(now));
     format!(
-        "the clock says {now}, but the records have seen {seen}; spending is booked to the later time until \
-         the clock is there, or until `proem store reset-clock`"
+        "the system clock shows {now}, but the newest record is from {seen}; costs count for that later time until \
+         the clock reaches it; if the clock was wrong then, run `proem store reset-clock`"
     )
 }

@@ -20,7 +20,7 @@ impl Store {
     /// Has something written, and waits until it is on the disk.
     pub(crate) async fn write<W: Write>(&self, what: W) -> Result<W::Answer, Error> {
         let Some(queue) = &self.queue else {
-            let why = "it was opened to be read only".to_owned();
+            let why = "it was opened read-only".to_owned();
             return Err(Unusable::Unwritable { path: self.site.path.clone(), why }.into());
         };
         queue.write(what).await

@@ -84,7 +84,7 @@ async fn a_store_from_the_future_is_refused() {
                 matches!(&error, Error::Unusable(Unusable::Newer { found, known: 4, .. }) if *found == form),
                 "{error:?}"
             );
-            assert!(error.to_string().ends_with("update Proem, or set the file aside"), "{error}");
+            assert!(error.to_string().ends_with("update Proem, or move the file elsewhere"), "{error}");
         }
     }
 }
@@ -126,7 +126,7 @@ async fn what_is_no_store_is_named() {
     for said in both(&sqlite).await {
         let error = said.unwrap_err();
         assert!(matches!(&error, Error::Unusable(Unusable::Corrupt { .. })), "{error:?}");
-        assert!(error.to_string().contains("a database of something else"), "{error}");
+        assert!(error.to_string().contains("a database of another program"), "{error}");
     }
 }
 
@@ -143,7 +143,7 @@ async fn a_truncated_file_is_damaged() {
         for said in both(&sqlite).await {
             let error = said.unwrap_err();
             assert!(matches!(&error, Error::Unusable(Unusable::Corrupt { .. })), "{length}: {error:?}");
-            assert!(error.to_string().contains("restore it from a copy"), "{error}");
+            assert!(error.to_string().contains("restore a backup"), "{error}");
         }
     }
 }
@@ -202,7 +202,7 @@ async fn a_process_of_which_nothing_is_left_is_said() {
         }
         let opened = sqlite.opened(Access::Write).await;
         assert_eq!(opened.notes.len(), notes, "{left}: {:?}", opened.notes);
-        assert!(opened.notes.iter().all(|note| note.contains("what it spent is not counted")), "{:?}", opened.notes);
+        assert!(opened.notes.iter().all(|note| note.contains("its costs are not counted")), "{:?}", opened.notes);
         opened.store.close().await;
         // It is said once.
         let again = sqlite.opened(Access::Write).await;
@@ -245,7 +245,10 @@ async fn a_clock_behind_the_records_is_said() {
     Given.settled(&store, attempt, Given.reported(1)).await;
     store.close().await;
     let opened = sqlite.opened(Access::Write).await;
-    assert!(matches!(opened.notes.as_slice(), [note] if note.contains("have seen 2100-01-01T00:00:00Z")), "{opened:?}");
+    assert!(
+        matches!(opened.notes.as_slice(), [note] if note.contains("the newest record is from 2100-01-01T00:00:00Z")),
+        "{opened:?}"
+    );
     opened.store.reset_clock(Given.actor(), Time(5)).await.unwrap();
     opened.store.close().await;
     assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new());

@@ -124,7 +124,10 @@ async fn an_older_form_is_brought_to_the_newest() {
     let before = everything(&sqlite);
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
     let opened = sqlite.opened(Access::Write).await;
-    assert_eq!(opened.notes, ["the records were brought from form 1 to form 4, which an older Proem refuses"]);
+    assert_eq!(
+        opened.notes,
+        ["the records were upgraded from format version 1 to 4; older versions of Proem can't open them any more"]
+    );
     assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (4, 4));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
         assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
@@ -277,7 +280,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     let before = everything(&sqlite);
     let refused = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
     assert!(matches!(&refused, Error::Unusable(Unusable::Other { .. })), "{refused:?}");
-    assert!(refused.to_string().ends_with("end it, or wait until it has ended, and try again"), "{refused}");
+    assert!(refused.to_string().ends_with("stop the older one, or wait until it ends, and try again"), "{refused}");
     let adopting = Store::open(foreign(&sqlite)).await.unwrap().store;
     let refused = adopting.adopt(Given.actor(), Time(1)).await;
     assert!(matches!(&refused, Err(Error::Unusable(Unusable::Other { .. }))), "{refused:?}");

@@ -19,7 +19,7 @@ impl Found {
         match fields.get(key) {
             Some(Json::String(text)) => Some(text.clone()),
             Some(other) => {
-                self.problems.push(format!("{place}: `{key}` is {}, and a text is expected", kind(other)));
+                self.problems.push(format!("{place}: `{key}` is {}, but a string is expected", kind(other)));
                 None
             }
             None => {
@@ -35,13 +35,13 @@ impl Found {
             Json::Null => return None,
             Json::Array(items) => items,
             other => {
-                self.problems.push(format!("{place}: `{key}` is {}, and a list of texts is expected", kind(other)));
+                self.problems.push(format!("{place}: `{key}` is {}, but a list of strings is expected", kind(other)));
                 return None;
             }
         };
         let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
         if texts.is_none() {
-            self.problems.push(format!("{place}: `{key}` is expected to hold texts only"));
+            self.problems.push(format!("{place}: `{key}` may contain only strings"));
         }
         texts
     }

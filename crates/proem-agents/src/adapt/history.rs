@@ -18,7 +18,7 @@ use super::found::{Found, kind, quoted};
 /// [`ErrorKind::InvalidInput`] with everything that can't be read, each on an indented line.
 pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Reading<Vec<Recorded>>, Error> {
     let json: Json = serde_json::from_str(text)
-        .map_err(|e| invalid(format!("the history is not JSON: {e}; it is a list of failures")))?;
+        .map_err(|e| invalid(format!("the history is not JSON: {e}; give a list of failures")))?;
     let list = match &json {
         Json::Array(list) => list,
         Json::Object(fields) => match fields.get("failure_history") {
@@ -50,7 +50,7 @@ fn invalid(problem: String) -> Error {
 
 fn not_a_list(json: &Json) -> Error {
     invalid(format!(
-        "the history is {}, and a list of failures is expected, or an object with one as `failure_history`",
+        "the history is {}, but a list of failures is expected, or an object with one as `failure_history`",
         kind(json)
     ))
 }
@@ -119,7 +119,7 @@ fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut Found) -> Opt
         Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(good) => true,
         Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(bad) => false,
         Some(Json::String(text)) => {
-            found.notes.push(format!("{place}: `{key}` is {}, taken as `{bad}`", quoted(text)));
+            found.notes.push(format!("{place}: `{key}` is {}, treated as `{bad}`", quoted(text)));
             false
         }
         Some(other) => {
@@ -127,7 +127,7 @@ fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut Found) -> Opt
             false
         }
         None => {
-            found.notes.push(format!("{place}: there is no `{key}`, taken as `{bad}`"));
+            found.notes.push(format!("{place}: there is no `{key}`, treated as `{bad}`"));
             false
         }
     };

@@ -26,7 +26,8 @@ pub fn registry(text: &str) -> Result<(Registry, Registry), Error> {
         } else {
             let number = index.saturating_add(1);
             problems.push(format!(
-                "line {number} of the registry is not a name: {}; write letters, digits, `.`, `_`, `-`, and `/` between",
+                "line {number} of the registry is not a name: {}; use letters, digits, `.`, `_` and `-`, with `/` only \
+                 between two of them",
                 quoted(name)
             ));
         }

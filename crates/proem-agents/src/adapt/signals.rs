@@ -24,8 +24,8 @@ const KEYS: [&str; 7] = [
 /// [`ErrorKind::InvalidInput`] with everything that can't be read.
 pub fn signals(text: &str, derived: Signals) -> Result<Reading<Signals>, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
-    let json: Json = serde_json::from_str(text)
-        .map_err(|e| invalid(format!("the signals are not JSON: {e}; they are one object")))?;
+    let json: Json =
+        serde_json::from_str(text).map_err(|e| invalid(format!("the signals are not JSON: {e}; give one object")))?;
     let Json::Object(fields) = &json else {
         return Err(invalid(format!("the signals are {}, and an object is expected", kind(&json))));
     };
@@ -77,7 +77,7 @@ fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &m
             Err(why) => found.problems.push(format!("signals: `preferred_format`: {why}")),
         },
         Some(other) => {
-            found.problems.push(format!("signals: `preferred_format` is {}, and a text is expected", kind(other)));
+            found.problems.push(format!("signals: `preferred_format` is {}, but a string is expected", kind(other)));
         }
     }
 }

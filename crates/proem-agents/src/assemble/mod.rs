@@ -261,18 +261,18 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     };
     let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
     states_both_rules(&assembly)?;
-    let left_out = more_tools.into_iter().map(|name| format!("tool `{name}`: over max_tools"));
+    let left_out = more_tools.into_iter().map(|name| format!("tool `{name}`: exceeds `max_tools`"));
     let unapproved = selected.iter().flat_map(|selected| &selected.unapproved_base);
     let unapproved = unapproved.map(|name| {
-        format!("the definition of `{name}`, which nobody approved; `proem catalogue approve {name}` shows it and asks")
+        format!("the definition of `{name}`, which is not approved; review it with `proem catalogue approve {name}`")
     });
     let homeless = selected.is_some() && !inputs::knows_selection(request.prompt);
     let homeless = homeless.then(|| {
-        format!("selected tools: version {} of the prompt has no place for selected tools", request.prompt.id.version)
+        format!("selected tools: version {} of the prompt has no section for selected tools", request.prompt.id.version)
     });
     let left_out = left_out.chain(unapproved).chain(homeless);
     let left_out =
-        left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: over max_skills"))).collect();
+        left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: exceeds `max_skills`"))).collect();
     Ok(Assembled {
         assembly,
         report,
@@ -331,7 +331,10 @@ fn states_both_rules(assembly: &Assembly) -> Result<(), Error> {
         .iter()
         .filter(|(_, words)| !text.lines().any(|line| words.iter().all(|word| line.contains(word))))
         .map(|(rule, words)| {
-            format!("the constitution does not state that {rule}; put it in one line with the words {}", quoted(words))
+            format!(
+                "the constitution does not state that {rule}; add one line that contains the words {}",
+                quoted(words)
+            )
         })
         .collect();
     if missing.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::InvalidFile, missing)) }

@@ -311,7 +311,7 @@ pub fn degraded(assembled: &Assembled, known: &[String]) -> Vec<String> {
     let without = assembled.memories.without_vector.saturating_add(assembled.activity.without_vector);
     if without > 0 {
         let s = if without == 1 { "entry has" } else { "entries have" };
-        reasons.push(format!("{without} {s} no stored vector: shared words decided about them"));
+        reasons.push(format!("{without} {s} no stored vector, so shared words were compared instead"));
     }
     reasons.dedup();
     reasons

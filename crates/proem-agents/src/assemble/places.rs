@@ -55,10 +55,10 @@ pub(super) fn needs_request(screen: &Screen<'_, Place>) -> Result<(), Error> {
     let rules = screen.noted().iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));
     let rules = rules.unwrap_or_default();
     let problem = format!(
-        "the task from outside is an attack ({rules}) and nothing of it can be kept; look at it with `proem scan`"
+        "the untrusted task is an attack ({rules}) and no part of it can be used; inspect it with `proem scan`"
     );
     Err(Error::new(ErrorKind::Quarantined, problem))
 }
 
 /// How the request is called in notes.
-pub(super) const REQUEST: &str = "the task from outside";
+pub(super) const REQUEST: &str = "the untrusted task";

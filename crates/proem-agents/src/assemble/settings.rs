@@ -27,12 +27,12 @@ pub struct Settings {
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_score: Option<f64>,
-    /// The guard's score, 0 to 1, from which a memory or event is left out even if no rule says
-    /// so; without it, the verdict of the guard's policy decides alone.
+    /// The injection score, 0 to 1, from which a memory or event is left out even if no rule says
+    /// so; without it, the policy of the injection scanner alone decides.
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub injection_min_score: Option<f64>,
-    /// Whether a task's meaning may choose its mode where neither its sentences nor its words do.
+    /// Whether a task's mode may be chosen by similarity in meaning if sentences and keywords give none.
     pub semantic_mode: bool,
     /// The tokens kept free for the answer; without it, what the prompt file says.
     pub output_tokens: Option<usize>,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub tools: Vec<String>,
     /// Skills that may be used in every mode.
     pub skills: Vec<String>,
-    /// Files that stand in for the book's constitution and rules, relative to the file that
+    /// Files that replace the book's constitution and rules, relative to the file that
     /// names them.
     pub paths: Paths,
     /// The most tokens of other layers: constitution, rules, capabilities, task.

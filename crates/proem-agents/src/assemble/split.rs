@@ -276,7 +276,7 @@ fn known(name: &str) -> Option<Part> {
 
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
 const SIGNS: [(Part, &str, &str); 5] = [
-    (Part::Project, "it is an example", "for example:|example:|example 1|example input|example output"),
+    (Part::Project, "it looks like an example", "for example:|example:|example 1|example input|example output"),
     (
         Part::Constitution,
         "it says who the model is",
@@ -290,7 +290,7 @@ const SIGNS: [(Part, &str, &str); 5] = [
     ),
     (
         Part::Project,
-        "it describes tools or the place",
+        "it describes tools or the project",
         "tools are available|following tools|access to|available tools|this repository|this project|the project is|\
         the repository is|the codebase|is written in|current date|today is",
     ),

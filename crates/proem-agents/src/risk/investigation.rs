@@ -177,7 +177,7 @@ impl<'t> Investigation<'t> {
     fn begin(&mut self) -> Next {
         match self.assessment().investigate {
             Investigate::Yes => self.next(),
-            Investigate::NothingHigh => self.closed("nothing that was measured is HIGH"),
+            Investigate::NothingHigh => self.closed("no measured signal is HIGH"),
             Investigate::NothingThatRuns => self.closed("only documentation or generated files change"),
         }
     }
@@ -211,7 +211,7 @@ impl<'t> Investigation<'t> {
             return self.synthesise();
         }
         if self.left() < i64::from(self.terms.limits.hop_ms) {
-            self.note("there was no time for a further hop");
+            self.note("there was no time for another hop");
             self.finalised("less than a hop's time is left");
             return self.synthesise();
         }
@@ -304,7 +304,7 @@ impl<'t> Investigation<'t> {
         };
         let choice = Choice::fallback(offer, because.in_words());
         if because == Because::Failed(FailureKind::TimedOut) {
-            self.note(format!("hop {} ran out of time; what was known by then is put together", self.hop()));
+            self.note(format!("hop {} timed out; the summary uses the evidence collected until then", self.hop()));
         }
         if is_final(because) {
             self.fell_back(choice);
@@ -314,7 +314,11 @@ impl<'t> Investigation<'t> {
     }
 
     fn fell_back(&mut self, choice: Choice) {
-        self.note(format!("hop {}: the prompt's fallback ends the hops, because {}", self.hop(), choice.reasoning));
+        self.note(format!(
+            "hop {}: the prompt's fallback ends the search for evidence, because {}",
+            self.hop(),
+            choice.reasoning
+        ));
         let why = choice.reasoning.clone();
         self.took(Choice { reasoning: String::new(), ..choice }, By::Fallback, Sentence::ours(why));
     }
@@ -361,7 +365,7 @@ impl<'t> Investigation<'t> {
                 Some(name) => {
                     let metric = Metric::deserialize(&value).map_err(|e| unreadable(MEASURE, &e))?;
                     if metric.name != name {
-                        return Err(unreadable(MEASURE, &format!("`{}` was asked for", name.as_str())));
+                        return Err(unreadable(MEASURE, &format!("`{}` was requested", name.as_str())));
                     }
                     let came = evidence::came_of(&metric);
                     self.state.subject.assessment = self.assessment().clone().with(file, metric);
@@ -389,13 +393,13 @@ impl<'t> Investigation<'t> {
     /// Asks for the synthesis.
     fn synthesise(&mut self) -> Next {
         if self.left() <= 0 {
-            self.note("there was no time for a synthesis; the assessment is that of the rules");
+            self.note("there was no time for a summary by the model; the level comes from the rules alone");
             return self.over(None);
         }
         let asked = match asking::ask_synthesis(&self.terms, &mut self.state) {
             Ok(asked) => asked,
             Err(why) => {
-                self.note(format!("no synthesis: no model could be asked: {why}"));
+                self.note(format!("no summary by the model: no model could be asked: {why}"));
                 return self.over(None);
             }
         };
@@ -409,7 +413,7 @@ impl<'t> Investigation<'t> {
             Ended::Answered { value } => value,
             Ended::FellBack { because, .. } | Ended::Failed { because } => {
                 let because = because.in_words();
-                self.note(format!("no synthesis: {because}; the assessment is that of the rules"));
+                self.note(format!("no summary by the model: {because}; the level comes from the rules alone"));
                 return self.over(None);
             }
         };
@@ -445,7 +449,7 @@ impl<'t> Investigation<'t> {
             }
         }
         let why = Because::Cancelled(why).in_words();
-        self.note(format!("the investigation ends early, because {why}; what was known by then stands"));
+        self.note(format!("the investigation ends early, because {why}; the evidence collected until then is used"));
         Ok(self.over(None))
     }
 
@@ -456,7 +460,7 @@ impl<'t> Investigation<'t> {
                     let inner = id.0.checked_sub(asked.first);
                     *id = EffectId(inner.ok_or_else(|| out_of_step("this result belongs to an earlier effect"))?);
                 }
-                let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("nobody was asked")) };
+                let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("no model was asked")) };
                 let step = exchange.step(Event { now, what: What::Performed { results } })?;
                 self.pass(now);
                 Ok(self.outer(step, asked).unwrap_or_else(|outcome| self.answered(outcome)))
@@ -525,7 +529,7 @@ fn out_of_step(problem: &str) -> Error {
 }
 
 fn unreadable(effect: &str, problem: &dyn core::fmt::Display) -> Error {
-    Error::new(ErrorKind::InvalidInput, format!("what came back for `{effect}` can't be read: {problem}"))
+    Error::new(ErrorKind::InvalidInput, format!("the result of `{effect}` can't be read: {problem}"))
 }
 
 /// Whether another call would fail in the same way, or nobody wants one.

@@ -302,7 +302,7 @@ fn reasoning(level: Level, reasons: &[Words], synthesis: Option<&Synthesis>) -> 
         return Words::foreign(&synthesis.reasoning);
     }
     let Some((first, rest)) = reasons.split_first() else {
-        return Words::ours(format!("{}, since nothing speaks against it", level.as_str()));
+        return Words::ours(format!("{}, because no signal contradicts it", level.as_str()));
     };
     let start = Words::ours(format!("{}: ", level.as_str())).join(first.clone());
     rest.iter().fold(start, |words, reason| words.and("; ").join(reason.clone()))
@@ -311,7 +311,7 @@ fn reasoning(level: Level, reasons: &[Words], synthesis: Option<&Synthesis>) -> 
 /// Why a change has its level.
 fn reasons_of(change: &Change, assessment: &Assessment) -> Vec<Words> {
     if change.files.is_empty() {
-        return vec![Words::ours("nothing is changed, so there is nothing to assess")];
+        return vec![Words::ours("there are no changes to assess")];
     }
     reasons(assessment, &assessment.reasons)
 }

@@ -46,7 +46,9 @@ impl Heard {
     #[must_use]
     pub fn in_words(&self) -> String {
         let Self { times, json, schema, expected, same } = self;
-        format!("of {times} answers {json} JSON, {schema} by the schema, {expected} as expected, {same} the same")
+        format!(
+            "of {times} answers: {json} JSON, {schema} matching the schema, {expected} as expected, {same} identical"
+        )
     }
 }
 
@@ -178,7 +180,7 @@ impl Answers {
                 self.heard.same = self.heard.same.max(*count);
             }
             Ended::FellBack { because, .. } | Ended::Failed { because } => {
-                self.problems.push(format!("no answer that can be used: {}", because.in_words()));
+                self.problems.push(format!("no usable answer: {}", because.in_words()));
             }
         }
     }

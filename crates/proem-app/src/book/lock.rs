@@ -73,7 +73,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<Target>, Failure> {
     }
     if targets.is_empty() {
         let own = own.map_or_else(String::new, |own| format!("neither `{}` nor ", shown(&own)));
-        let verb = if own.is_empty() { "is no folder" } else { "is a folder" };
+        let verb = if own.is_empty() { "is not a folder" } else { "is a folder" };
         return Err(Failure::usage(format!("there is no book to lock: {own}`{}` {verb}", shown(&places.book())))
             .hinting(Hint::MakeBook));
     }
@@ -87,7 +87,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<Target>, Failure> {
 /// If something is, or the lock can't be written.
 pub fn lock(target: &Target) -> Result<Locked, Failure> {
     let folder = shown(&target.folder);
-    let about = |why: &dyn std::fmt::Display| Failure::finding(format!("`{folder}/book.lock` is not written: {why}"));
+    let about = |why: &dyn std::fmt::Display| Failure::finding(format!("`{folder}/book.lock` was not written: {why}"));
     let layers = target.layers.clone().map_err(|why| about(&why))?;
     let has_any = layers.iter().any(|layer| layer.origin == target.origin);
     let book = Book::new(layers).map_err(|error| about(&error))?;

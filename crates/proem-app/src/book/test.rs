@@ -97,7 +97,8 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         match suite(book, name.clone(), version.clone()) {
             Ok(Some(suite)) => suites.push(suite),
             Ok(None) if wanted.is_some() => {
-                return Err(Failure::usage(format!("`{name}` has no cases; name a file in `proem.cases`")));
+                return Err(Failure::usage(format!("`{name}` has no test cases; name a file of cases under \
+                                                   `proem.cases` in the prompt file")));
             }
             Ok(None) => {}
             Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
@@ -109,7 +110,8 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         }
     }
     if suites.is_empty() && untested.is_empty() {
-        return Err(Failure::usage("no prompt has cases; name a file in `proem.cases` of one"));
+        return Err(Failure::usage("no prompt has test cases; name a file of cases under `proem.cases` in a prompt \
+                                   file"));
     }
     Ok((suites, untested))
 }
@@ -119,7 +121,7 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Er
     let prompt = book.prompt(&name, Some(&version))?;
     let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
     let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
-        let missing = format!("`proem.cases` names `{file}`, which is not beside it");
+        let missing = format!("`proem.cases` names `{file}`, which is not in the folder of the prompt file");
         return Err(Error::new(ErrorKind::InvalidFile, missing));
     };
     let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
@@ -142,7 +144,7 @@ impl Bench {
     ///
     /// If what ships can't be read, which is a bug.
     pub fn new() -> Result<Self, Failure> {
-        let shipped = |error: &dyn std::fmt::Display| Failure::bug("a shipped file can't be read", error);
+        let shipped = |error: &dyn std::fmt::Display| Failure::bug("a file that ships with Proem can't be read", error);
         let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
         // The form of the answer is in the schema that goes with the request, not in its words.
         model.answers = Answers::Tool;
@@ -178,7 +180,7 @@ impl Bench {
                 Err(error) => tested.problems.extend(error.problems().iter().cloned()),
             }
         } else if tested.problems.is_empty() && case.expect.wants_request() {
-            tested.problems.push("nobody is asked, so there is no request to look at".to_owned());
+            tested.problems.push("no model is asked in this case, so there is no request to check".to_owned());
         }
         tested.passed = tested.problems.is_empty();
         Ok(tested)
@@ -191,7 +193,7 @@ impl Bench {
             investigation::DECISION | investigation::SYNTHESIS => investigation::case(kind, given),
             other => {
                 let known = format!("`{}` and `{}`", investigation::DECISION, investigation::SYNTHESIS);
-                tested.problems.push(format!("no agent knows the kind `{other}`; there are {known}"));
+                tested.problems.push(format!("unknown kind `{other}`; the kinds are {known}"));
                 return;
             }
         };

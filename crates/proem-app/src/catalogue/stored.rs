@@ -20,7 +20,7 @@ pub fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<St
         Ok(None) => return (Manifest::default(), None),
         Ok(Some(Content::Whole(bytes))) => bytes,
         Ok(Some(Content::Cut(_))) => {
-            return (Manifest::default(), Some("the stored catalogue is too large; it is rebuilt".into()));
+            return (Manifest::default(), Some("the stored catalogue is too large and is rebuilt".into()));
         }
         Err(error) => return (Manifest::default(), Some(format!("the stored catalogue is rebuilt: {error}"))),
     };
@@ -50,7 +50,7 @@ pub fn embedded_manifest(
         if (done.made > 0 || done.removed > 0)
             && let Err(error) = write_manifest(project, places, &manifest)
         {
-            notes.push(format!("the catalogue's vectors were not kept: {error}").into());
+            notes.push(format!("the catalogue's vectors could not be stored: {error}").into());
         }
     }
     Ok(manifest)

@@ -44,9 +44,9 @@ pub fn dollars(text: &str) -> Result<NanoDollars, String> {
     let part = part.trim_end_matches('0');
     if part.len() > 9 {
         let least = NanoDollars(1);
-        return Err(format!("`{shown}` has more than nine places; the least that is counted is {least}"));
+        return Err(format!("`{shown}` has more than nine decimal places; the smallest amount is {least}"));
     }
-    let most = || format!("`{shown}` dollars are more than can be counted; the most is {}", NanoDollars(u64::MAX));
+    let most = || format!("`{shown}` dollars is too much; the maximum is {}", NanoDollars(u64::MAX));
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| most())? };
     let part: u64 = format!("{part:0<9}").parse().map_err(|_| most())?;
     whole.checked_mul(1_000_000_000).and_then(|nanos| nanos.checked_add(part)).map(NanoDollars).ok_or_else(most)
@@ -62,7 +62,7 @@ fn whole(text: &str) -> Result<u64, String> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.strip_prefix('-') {
         _ if digits(text) => {
-            text.parse().map_err(|_| format!("`{text}` tokens are more than can be counted; the most is {}", u64::MAX))
+            text.parse().map_err(|_| format!("`{text}` tokens are too many; the maximum is {}", u64::MAX))
         }
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
             Err(format!("`{text}` is below zero; write tokens from 0 on, such as 100000"))
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn dollars_that_are_none_are_told_why() {
-        let most = "dollars are more than can be counted; the most is $18446744073.709551615";
+        let most = "dollars is too much; the maximum is $18446744073.709551615";
         let none = "is not an amount; write dollars as a number alone, such as 0.25";
         let below = "is below zero; write dollars from 0 on, such as 0.25";
         let other = "expected dollars as a number, such as 0.25";
@@ -176,7 +176,10 @@ mod tests {
             ("inf", format!("`inf` {none}")),
             ("\"$5\"", format!("`$5` {none}")),
             ("\"5 USD\"", format!("`5 USD` {none}")),
-            ("1e-10", "`0.0000000001` has more than nine places; the least that is counted is $0.000000001".to_owned()),
+            (
+                "1e-10",
+                "`0.0000000001` has more than nine decimal places; the smallest amount is $0.000000001".to_owned(),
+            ),
             ("true", format!("invalid type: boolean `true`, {other}")),
             ("[1]", format!("invalid type: sequence, {other}")),
         ] {
@@ -191,10 +194,7 @@ mod tests {
             ("1.5", "`1.5` is not a number of tokens; write whole ones, such as 100000"),
             ("nan", "`NaN` is not a number of tokens; write whole ones, such as 100000"),
             ("\"many\"", "`many` is not a number of tokens; write whole ones, such as 100000"),
-            (
-                "99999999999999999999",
-                "`99999999999999999999` tokens are more than can be counted; the most is 18446744073709551615",
-            ),
+            ("99999999999999999999", "`99999999999999999999` tokens are too many; the maximum is 18446744073709551615"),
             ("true", "invalid type: boolean `true`, expected whole tokens as a number, such as 100000"),
         ] {
             refused(&format!("day_tokens = {tokens}"), why);
@@ -232,13 +232,13 @@ mod tests {
         }
         assert_eq!(
             dollars("0.0000000001"),
-            Err("`0.0000000001` has more than nine places; the least that is counted is $0.000000001".to_owned())
+            Err("`0.0000000001` has more than nine decimal places; the smallest amount is $0.000000001".to_owned())
         );
         let digits = "9".repeat(40);
         for text in ["18446744073.709551616", "99999999999", &digits] {
             assert_eq!(
                 dollars(text),
-                Err(format!("`{text}` dollars are more than can be counted; the most is $18446744073.709551615"))
+                Err(format!("`{text}` dollars is too much; the maximum is $18446744073.709551615"))
             );
         }
     }

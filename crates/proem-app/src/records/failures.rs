@@ -39,7 +39,7 @@ pub async fn clear(
     let opened = open(places, project, Access::Write).await?;
     notes.extend(opened.notes.into_iter().map(Note::from));
     if opened.origin == Origin::Foreign {
-        let foreign = "these records were made by another installation and are only read";
+        let foreign = "these records were made by another installation, so they are read-only";
         return Err(Failure::usage(foreign).hinting(Hint::AdoptRecords));
     }
     let clearing = Clearing {

@@ -101,7 +101,7 @@ pub async fn taught(
         History::Closed | History::Unusable => match open(places, project, Access::Read).await {
             Ok(opened) => recorded(&opened.store, project, &name, &mut notes).await,
             Err(error) => {
-                let left_out = "what the prompt learned is left out";
+                let left_out = "the learned profile is left out of the prompt";
                 match history {
                     History::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
                     _ => notes.push(format!("{left_out}: {error}").into()),
@@ -151,7 +151,7 @@ fn name(id: &PromptId) -> String {
 /// What is recorded of a prompt; what is too old is left out by the rules, which say so.
 async fn recorded(store: &Store, project: &Project, prompt: &str, notes: &mut Vec<Note>) -> Vec<Recorded> {
     store.history(&owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
-        notes.push(format!("what the prompt learned is left out: {error}").into());
+        notes.push(format!("the learned profile is left out of the prompt: {error}").into());
         Vec::new()
     })
 }

@@ -27,7 +27,7 @@ use crate::words::counted;
 
 /// What is said where a run would go on in records, and none are kept.
 pub const NONE_TO_GO_ON_IN: &str =
-    "a run goes on in the records, and none are kept; change `records.keep` in your configuration";
+    "resuming a run needs records, and none are kept; change `records.keep` in your configuration";
 
 /// The most that the file with a day may have, in bytes.
 const STAMP_BYTES: usize = 64;
@@ -169,7 +169,7 @@ impl Writing {
     pub fn id() -> Result<RunId, Failure> {
         let mut random = [0; 8];
         getrandom::fill(&mut random)
-            .map_err(|error| Failure::outside(format!("the system gives no random bytes: {error}")))?;
+            .map_err(|error| Failure::outside(format!("the operating system provides no random bytes: {error}")))?;
         Ok(RunId::new(random))
     }
 

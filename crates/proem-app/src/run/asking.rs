@@ -58,7 +58,7 @@ impl Ran {
             (Because::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
             (Because::CutOff, _) => {
                 let most =
-                    "the answer reached the most tokens that it may have; raise `budget.output` in the prompt file";
+                    "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
                 (most.to_owned(), None)
             }
             (Because::Cancelled(Cancelled::Deadline), _) => {
@@ -167,7 +167,7 @@ impl Setting {
     }
 
     pub(crate) fn caller(&self) -> Result<&Caller, Failure> {
-        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run was asked to send"))
+        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run tried to send a request"))
     }
 
     pub(crate) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> Calls<'c> {
@@ -236,7 +236,7 @@ fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Ou
 pub(crate) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {
     match reached {
         Reached::Done(outcome) => Ok(outcome),
-        Reached::Asked(_) => Err(Failure::bug("the run went wrong", "a prompt asked a question")),
+        Reached::Asked(_) => Err(Failure::bug("the run failed", "a prompt asked a question")),
     }
 }
 

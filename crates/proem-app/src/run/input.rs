@@ -92,7 +92,7 @@ fn read(source: Source<'_>, shown: &str) -> Result<String, Failure> {
     let read = source.open()?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|e| Failure::outside(format!("could not read {shown}: {e}")))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::usage(format!("{shown} has more than {MAX_BYTES} bytes; give the prompt less to read")));
+        return Err(Failure::usage(format!("{shown} has more than {MAX_BYTES} bytes; shorten the inputs")));
     }
     String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{shown} is not UTF-8; convert it")))
 }

@@ -179,7 +179,7 @@ impl Making<'_> {
     ///
     /// # Errors
     ///
-    /// If settings can't be written down, which is a bug.
+    /// If the settings can't be serialised, which is a bug.
     pub(super) fn made(self) -> Result<Made, Failure> {
         let (files, basis) = self.based.kept();
         let settings = Settings {
@@ -198,7 +198,7 @@ impl Making<'_> {
             arrival: self.arrival,
         };
         let settings =
-            serde_json::to_value(settings).map_err(|error| Failure::bug("settings can't be written down", error))?;
+            serde_json::to_value(settings).map_err(|error| Failure::bug("the settings can't be serialised", error))?;
         Ok(Made { files, settings })
     }
 }
@@ -260,7 +260,7 @@ impl Texts {
         let mut text = |name: &str, hash: &str| {
             let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
             if record::hash(bytes) != hash {
-                changed.get_or_insert_with(|| format!("the recorded text of `{name}` is not what it was, by its hash"));
+                changed.get_or_insert_with(|| format!("the recorded text of `{name}` was changed: its hash differs"));
             }
             String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))
         };
@@ -300,7 +300,7 @@ impl Basis {
             return Ok(());
         }
         Err(format!(
-            "it was made under the installation's key {}, and this is {key}; its delimiters would differ",
+            "it was made with installation key {}, and this installation has {key}, so its delimiters would differ",
             self.key
         ))
     }
@@ -352,7 +352,7 @@ impl Basis {
         let name = format!("{}/{}", id.agent, id.name);
         let mut prompt = book.prompt(&name, Some(version)).map_err(|error| error.to_string())?;
         let is_changed = prompt.id.closure != id.closure;
-        let changed = is_changed.then(|| format!("the recorded files of `{name}` are not those that it was made from"));
+        let changed = is_changed.then(|| format!("the recorded files of `{name}` are not those that the run used"));
         prompt.id = id.clone();
         Ok(Recorded { prompt, changed })
     }

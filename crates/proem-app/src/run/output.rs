@@ -151,7 +151,7 @@ struct AttemptOut {
     problems: Vec<Broken>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<FailureOut>,
-    /// What the provider did not get.
+    /// What was not sent to the provider.
     dropped: Vec<DroppedOut>,
     /// What went over the wire.
     wire: Vec<SentOut>,

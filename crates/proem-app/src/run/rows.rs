@@ -43,7 +43,7 @@ impl Iterator for Rows<'_> {
             if bytes.len() as u64 > input::MAX_BYTES {
                 let shown = self.shown;
                 return Some(Err(Failure::usage(format!(
-                    "{shown}, line {}: longer than {} bytes; give the prompt less to read",
+                    "{shown}, line {}: longer than {} bytes; shorten the inputs",
                     self.number,
                     input::MAX_BYTES
                 ))));
@@ -57,7 +57,7 @@ impl Iterator for Rows<'_> {
 
 impl Rows<'_> {
     fn row(&self, bytes: &[u8]) -> Row {
-        let inputs = serde_json::from_slice::<Ordered>(bytes).map_err(|error| format!("no JSON: {error}"));
+        let inputs = serde_json::from_slice::<Ordered>(bytes).map_err(|error| format!("not JSON: {error}"));
         let inputs = inputs.and_then(|mut inputs| {
             input::set(&mut inputs, self.texts).map_err(|failure| failure.to_string())?;
             Ok(inputs)

@@ -366,5 +366,5 @@ pub fn wire(tape: Tape<'_>, asked: &Asked) -> Result<(Option<Wire>, Option<Arc<R
 #[must_use]
 pub fn unused(replayer: Option<&Replayer>) -> Option<Note> {
     let unused = replayer.map(Replayer::unused).unwrap_or_default();
-    (!unused.is_empty()).then(|| format!("recorded and not asked for: {}", unused.join(", ")).into())
+    (!unused.is_empty()).then(|| format!("recorded but not requested in this run: {}", unused.join(", ")).into())
 }

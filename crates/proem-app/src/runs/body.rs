@@ -19,22 +19,25 @@ pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, 
     let sent = sent(run, call)?;
     if sent.pieces.is_null() {
         let short = run.row.id.short();
-        return Err(Failure::finding(format!("the body of run {short} is not kept: only hashes are (`records.keep`)")));
+        return Err(Failure::finding(format!(
+            "the body of run {short} is not kept; only hashes are kept (see `records.keep`)"
+        )));
     }
     let texts = Texts::load(store, strings(&sent.pieces)).await?;
     let body = unfold(&sent.pieces, &|hash| texts.get(hash).map(str::to_owned));
     let Some(body) = body else {
         let short = run.row.id.short();
         return Err(Failure::finding(format!(
-            "the body of run {short} is not kept: its texts were left out of the record; `records.keep` says what is kept"
+            "the body of run {short} is not kept: its texts are not all in the record, because a secret was removed or \
+             `records.keep` leaves them out"
         )));
     };
     let bytes = json::compact(&body);
     let hash = Content::new(bytes.as_str()).hash;
     if hash != sent.body {
         return Err(Failure::outside(format!(
-            "the record of run {} does not give the bytes that were sent: their SHA-256 is {}, and this is {hash}; the \
-             record was changed, or something secret was left out of it",
+            "the record of run {} does not reproduce the bytes that were sent: their SHA-256 is {}, that of the record \
+             is {hash}; the record was changed, or a secret was removed from it",
             run.row.id.short(),
             sent.body
         )));
@@ -50,7 +53,7 @@ fn sent(run: &RunDetail, call: u32) -> Result<&CallRow, Failure> {
         match bodies.len() {
             0 => Failure::finding(format!("run {short} called no model")),
             1 => Failure::usage(format!("run {short} has one call, which is call 0")),
-            count => Failure::usage(format!("run {short} has {count} calls, from 0 on")),
+            count => Failure::usage(format!("run {short} has {count} calls, numbered from 0")),
         }
     })
 }

@@ -135,7 +135,7 @@ impl<'d> Pair<'d> {
             Some(true) => "the stable prefix changed, so a cache would miss",
             Some(false) => "the stable prefix is the same",
         };
-        format!("nobody was asked, so no cache was read; {prefix}")
+        format!("no model was asked, so no cache was read; {prefix}")
     }
 }
 

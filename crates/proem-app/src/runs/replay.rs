@@ -29,11 +29,11 @@ pub enum Kind {
 /// In words, if its requests can't be made anew.
 pub fn kind(detail: &RunDetail) -> Result<Kind, String> {
     match detail.row.kind.as_str() {
-        _ if detail.settings.is_null() => Err("only hashes are kept of it (`records.keep`)".to_owned()),
+        _ if detail.settings.is_null() => Err("only its hashes are kept (see `records.keep`)".to_owned()),
         "prompt" => Ok(Kind::Prompt),
         "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
         "risk" => Ok(Kind::Investigation),
-        kind => Err(format!("it is a run of kind `{kind}`, which this Proem doesn't know")),
+        kind => Err(format!("its kind `{kind}` is unknown to this version of Proem; update Proem")),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn blamed(versions: &[Changed], why: String) -> String {
         return why;
     }
     let (recorded, today) = in_words(versions);
-    format!("it was made with {recorded}, and this Proem has {today}: {why}")
+    format!("it was made with {recorded}, but this Proem has {today}: {why}")
 }
 
 /// Replays the run of a prompt, made with versions of which these are others today.

@@ -15,7 +15,7 @@ const TEST_EXAMPLES: &str = with_models!(
     "what the prompt file names as `model:`, or `small`",
     "\
 Examples:
-  proem book test                 # every prompt that has cases, without a model
+  proem book test                 # every prompt that has test cases, without a model
   proem book test risk/decision --live --times 5
   proem book test --json"
 );
@@ -33,23 +33,23 @@ pub(crate) enum BookCommand {
         #[command(flatten)]
         place: BookPlace,
     },
-    /// Write `book.lock` of your book and the project's: their versions are then immutable
+    /// Write `book.lock` for your book and the project's, which makes their versions immutable
     #[command(after_help = "Example:\n  proem book lock")]
     Lock(BookPlace),
-    /// Look for what is wrong in your book and the project's; exit code 1 if something is
+    /// Check your book and the project's for errors; exit code 1 if there are any
     #[command(after_help = "Example:\n  proem book check --book .proem/book")]
     Check(BookPlace),
-    /// Run the cases of prompts; exit code 1 if one fails
+    /// Run the test cases of prompts; exit code 1 if one fails
     #[command(after_help = TEST_EXAMPLES)]
     Test(BookTest),
 }
 
 #[derive(Debug, Parser)]
 pub(crate) struct BookPlace {
-    /// The folder whose project's book is meant
+    /// A folder in the project whose book is used
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// A folder that is a book, on its own
+    /// Use only this folder as the book
     #[arg(long, value_name = "DIR", conflicts_with = "root")]
     pub(crate) book: Option<PathBuf>,
     /// Print JSON
@@ -61,32 +61,32 @@ pub(crate) struct BookPlace {
 pub(crate) struct BookTest {
     /// `agent/name`, or `agent/name@version`; without one, every prompt whose current version has cases
     pub(crate) prompt: Option<String>,
-    /// Ask a model too, for the cases that say what its answer should be; calls are recorded and count
+    /// Also ask a model, for the test cases that say what its answer should be; calls are recorded and count
     /// against budgets
     #[arg(long, conflicts_with = "book")]
     pub(crate) live: bool,
-    /// How often each case is asked
+    /// How many times each test case is sent to the model
     #[arg(long, value_name = "N", default_value = "3", requires = "live")]
     pub(crate) times: NonZeroU32,
     /// The model or role that is asked, instead of the prompt's own
     #[arg(long, value_name = "MODEL", requires = "live")]
     pub(crate) model: Option<String>,
-    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME", requires = "live")]
     pub(crate) provider: Option<String>,
-    /// Keep what goes over the wire in a folder, without keys
+    /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR", requires = "live")]
     pub(crate) record: Option<PathBuf>,
-    /// Take answers from such a folder, if the requests are the same
+    /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
     /// Ask for short answers
     #[arg(long, requires = "live")]
     pub(crate) time_sensitive: bool,
-    /// Ask for compliance to be considered
+    /// Ask the model to consider compliance requirements
     #[arg(long, requires = "live")]
     pub(crate) compliance_required: bool,
-    /// Ask for a format, such as Markdown or JSON; what prompts learned from failures is never shown here
+    /// Ask for a format, such as Markdown or JSON; lessons from failures are never included here
     #[arg(long, value_name = "FORMAT", requires = "live")]
     pub(crate) preferred_format: Option<String>,
     /// Keep no record of the runs; refused where a budget is configured

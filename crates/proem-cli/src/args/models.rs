@@ -12,12 +12,12 @@ Models:
             $who,
             ".
   `[roles]` says which model a role is. For a server of your own, such as Ollama or vLLM,
-  write into ~/.config/proem/config.toml:
+  add this to ~/.config/proem/config.toml:
     [providers.local]
     base_url = \"http://127.0.0.1:11434/v1\"
     [roles]
     small = \"local/llama3.1\"
-  --model local/NAME, or --provider local --model NAME, is any other of its models."
+  --model local/NAME, or --provider local --model NAME, selects any other model of that server."
         )
     };
 }

@@ -14,14 +14,14 @@ Examples:
   proem adapt reviews/triage      # exactly what this prompt gets now, and from which runs
   proem adapt --history failures.json --signals signals.json --json
   proem adapt --history failures.json --registry names.txt
-  proem adapt                     # what all failures of this project together would give";
+  proem adapt                     # the profile that all failures of this project together produce";
 
 pub(super) const COST_EXAMPLES: &str = "\
 Examples:
   proem cost                      # this project, the last 30 days
   proem cost --all --since 2026-11-01 --json
   proem cost correct 4711 0.0123 --why \"the invoice says so\"
-  proem cost fit                  # how far counts are from what providers report";
+  proem cost fit                  # how far token estimates are from what providers report";
 
 pub(super) const FAILURES_EXAMPLES: &str = "\
 Examples:
@@ -34,15 +34,15 @@ Examples:
   proem runs list
   proem runs show last
   proem runs diff last~1 last     # what changed, and why the cache missed
-  proem runs replay 3f2a9c01      # the same bytes from the record, or the first difference
-  proem runs resume 3f2a9c01      # go on where a crash or a question stopped it
+  proem runs replay 3f2a9c01      # rebuild its requests and show the first difference, if any
+  proem runs resume 3f2a9c01      # continue where a crash or a question stopped it
   proem runs purge --before 30d";
 
 pub(super) const DIFF_EXAMPLES: &str = "\
 Examples:
   proem runs diff last~1 last     # the first calls of two runs
   proem runs diff 3f2a:2 last:1   # any two calls, as `proem runs show` numbers them
-  proem runs diff last            # each call with the one before it of the same prompt
+  proem runs diff last            # each call with the previous call of the same prompt
   proem runs diff last:2          # one of them";
 
 pub(super) const STATS_EXAMPLES: &str = "\
@@ -61,13 +61,13 @@ pub(crate) struct Wishes {
     /// Ask for a short answer
     #[arg(long)]
     pub(crate) time_sensitive: bool,
-    /// Ask for compliance to be considered
+    /// Ask the model to consider compliance requirements
     #[arg(long)]
     pub(crate) compliance_required: bool,
     /// Ask for a format, such as Markdown or JSON
     #[arg(long, value_name = "FORMAT")]
     pub(crate) preferred_format: Option<String>,
-    /// Show the model no profile: neither what prompts learned from failures nor wishes
+    /// Leave the profile out of the prompt: no lessons from failures, no preferences of yours
     #[arg(long, conflicts_with_all = ["time_sensitive", "compliance_required", "preferred_format"])]
     pub(crate) no_adapt: bool,
 }
@@ -87,26 +87,26 @@ impl Wishes {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Adapt {
-    /// The prompt of which to show exactly what it gets now, and from which runs
+    /// The prompt to report on: what it is given now, and from which runs
     #[arg(value_name = "PROMPT", conflicts_with_all = ["history", "signals", "registry", "now", "agent"])]
     pub(crate) prompt: Option<String>,
     /// Failures as JSON: a list of `timestamp`, `result_key`, `subagent` and `issue`; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
-    /// Signals as JSON, such as `needs_retry` and `risk_tags`; what is left out follows from the history
+    /// Signals as JSON, such as `needs_retry` and `risk_tags`; missing ones are derived from the history
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Names that may stand in a profile, one on each line; without it, those of the book, and with --history all
-    /// of identifier form
+    /// Names that may appear in a profile, one on each line; default: the names in the book, or with --history every
+    /// name that is an identifier
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
-    /// The time by which failures age, instead of now, such as 2026-11-22T10:00:00Z
+    /// Compute the age of failures as of this time instead of now, such as 2026-11-22T10:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Only what was recorded of this agent
+    /// Only what was recorded for this agent
     #[arg(long, value_name = "NAME", conflicts_with = "history")]
     pub(crate) agent: Option<String>,
-    /// The folder whose project is meant
+    /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print the profile as JSON
@@ -117,7 +117,7 @@ pub(crate) struct Adapt {
 /// Which project's records are meant.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct RecordsPlace {
-    /// The folder whose project is meant
+    /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".", global = true)]
     pub(crate) root: PathBuf,
     /// All projects of this user
@@ -138,7 +138,7 @@ impl RecordsPlace {
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Cost {
-    /// From when on: a day such as 2026-11-01, or 30d
+    /// Start of the period: a day such as 2026-11-01, or 30d
     #[arg(long, value_name = "WHEN", default_value = "30d")]
     pub(crate) since: String,
     #[command(flatten)]
@@ -149,7 +149,7 @@ pub(crate) struct Cost {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CostCommand {
-    /// Correct what is booked for an attempt; asks at the terminal
+    /// Correct the recorded cost of an attempt; asks for confirmation
     #[command(after_help = "Example:\n  proem cost correct 4711 0.0123 --why \"the invoice says so\"")]
     Correct {
         /// The attempt, as `runs show` names it
@@ -157,20 +157,20 @@ pub(crate) enum CostCommand {
         /// What it cost, in dollars
         #[arg(value_parser = dollars)]
         cost: NanoDollars,
-        /// Why
+        /// The reason, kept with the correction
         #[arg(long)]
         why: String,
-        /// The folder whose project is meant
+        /// A folder in the project
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
     },
-    /// Compare our counts with what providers reported
+    /// Compare estimated token counts with those that providers reported
     #[command(after_help = "Example:\n  proem cost fit --apply")]
     Fit {
-        /// Count with the factors that were found from now on
+        /// Apply the factors found to all estimates from now on
         #[arg(long, conflicts_with = "revert")]
         apply: bool,
-        /// Count as before
+        /// Undo --apply: use the previous factors
         #[arg(long)]
         revert: bool,
         /// Print JSON
@@ -184,26 +184,26 @@ pub(crate) enum FailuresCommand {
     /// List failures, the newest first
     #[command(after_help = "Example:\n  proem failures list --json")]
     List {
-        /// Only those of one agent
+        /// Only the failures of one agent
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// The folder whose project is meant
+        /// A folder in the project
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let failures count no more
+    /// Clear failures, so that prompts no longer learn from them
     #[command(after_help = "Example:\n  proem failures clear --undo")]
     Clear {
-        /// Only those of one agent
+        /// Only the failures of one agent
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// Let those count again that were cleared last
+        /// Restore the failures that were cleared last
         #[arg(long)]
         undo: bool,
-        /// The folder whose project is meant
+        /// A folder in the project
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
     },
@@ -214,19 +214,19 @@ pub(crate) enum RunsCommand {
     /// List the runs that asked a model or changed something, the newest first
     #[command(after_help = "Example:\n  proem runs list --since 7d --prompt reviews/triage")]
     List {
-        /// From when on: a day such as 2026-11-01, or 7d
+        /// Start of the period: a day such as 2026-11-01, or 7d
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
-        /// Only those of an agent, or of one prompt
+        /// Only runs of an agent, or of one prompt
         #[arg(long, value_name = "AGENT[/NAME]")]
         prompt: Option<String>,
-        /// Only those that ended like this
+        /// Only runs with this outcome
         #[arg(long, value_enum, value_name = "OUTCOME")]
         outcome: Option<OutcomeArg>,
-        /// List every run, also prompts that were only assembled
+        /// List every run, including prompts that were only assembled
         #[arg(long)]
         any: bool,
-        /// The most that are listed
+        /// Maximum number of runs to list
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         #[command(flatten)]
@@ -241,35 +241,35 @@ pub(crate) enum RunsCommand {
         /// Print the exact bytes of the body that was sent
         #[arg(long, conflicts_with = "json")]
         body: bool,
-        /// Which call's body, from 0
+        /// The call whose body is printed, counted from 0
         #[arg(long, value_name = "N", default_value_t = 0, requires = "body")]
         call: u32,
-        /// Show all of every text
+        /// Show texts in full
         #[arg(long)]
         full: bool,
-        /// Let `last` count every run, also prompts that were only assembled
+        /// Let `last` count every run, including prompts that were only assembled
         #[arg(long)]
         any: bool,
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Name what changed between two requests, and why the cache missed
+    /// Show what changed between two requests, and why the cache missed
     #[command(after_help = DIFF_EXAMPLES)]
     Diff {
-        /// The earlier run, of which the first call counts, or one of its calls, such as `last:1`; alone, each of its
-        /// calls is compared with the one before it
+        /// The earlier run, whose first call is compared, or one of its calls, such as `last:1`; without a second run,
+        /// each call is compared with the one before
         #[arg(value_name = "RUN[:CALL]")]
         first: String,
         /// The later run, or one of its calls
         #[arg(value_name = "RUN[:CALL]")]
         second: Option<String>,
-        /// Let `last` count every run, also prompts that were only assembled
+        /// Let `last` count every run, including prompts that were only assembled
         #[arg(long)]
         any: bool,
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Make a run's requests anew from its record, without sending; exit code 1 at a difference
+    /// Rebuild a run's requests without sending, and compare them; exit code 1 if they differ
     #[command(after_help = "Example:\n  proem runs replay last --json")]
     Replay {
         /// The run
@@ -278,19 +278,19 @@ pub(crate) enum RunsCommand {
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Go on with a run that a crash or a question stopped
+    /// Resume a run that a crash or a question stopped
     #[command(after_help = "Example:\n  proem runs resume 3f2a9c01")]
     Resume {
         /// The run
         #[arg(default_value = "last")]
         run: String,
-        /// Go on under a new id, and leave the old run as it is
+        /// Continue under a new id, and leave the old run unchanged
         #[arg(long)]
         fork: bool,
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Say what you think of a run; its prompt learns from that
+    /// Rate a run as good or bad; its prompt learns from that
     #[command(after_help = "Example:\n  proem runs feedback last bad --note \"missed the deadlock\"")]
     Feedback {
         /// The run; here `last` is the newest of any kind, as `proem runs list --any` counts
@@ -298,19 +298,19 @@ pub(crate) enum RunsCommand {
         /// What you think of it
         #[arg(value_enum)]
         verdict: VerdictArg,
-        /// Why; it is kept with the run, and enters no prompt
+        /// The reason; kept with the run, never put into a prompt
         #[arg(long, default_value = "")]
         note: String,
         #[command(flatten)]
         place: RecordsPlace,
     },
-    /// Delete runs with everything that was kept of them
+    /// Delete runs and all their data
     #[command(after_help = "Example:\n  proem runs purge --before 30d")]
     Purge {
-        /// The runs; without any, those that --before names
+        /// The runs; without any, those that --before selects
         #[arg(required_unless_present_any = ["before", "everything"])]
         runs: Vec<String>,
-        /// Those that started before: a day such as 2026-11-01, or 30d
+        /// Runs that started before this: a day such as 2026-11-01, or 30d
         #[arg(long, value_name = "WHEN", conflicts_with = "runs")]
         before: Option<String>,
         /// All of them
@@ -324,24 +324,24 @@ pub(crate) enum RunsCommand {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutcomeArg {
-    /// With the model's value
+    /// The run gave the model's value
     Answered,
-    /// With the prompt's own value
+    /// The run gave the prompt's fallback value
     FellBack,
-    /// With none
+    /// The run gave no value
     Failed,
-    /// Not asked, for the budget's sake
+    /// No model was asked, because of the budget
     Refused,
-    /// A prompt, and no call
+    /// Only a prompt was built; no model was asked
     Assembled,
 }
 
 /// What a person thinks of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VerdictArg {
-    /// It was of use
+    /// The answer was useful
     Good,
-    /// It was not
+    /// The answer was not useful
     Bad,
 }
 
@@ -356,7 +356,7 @@ impl From<VerdictArg> for Judgement {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Stats {
-    /// From when on: a day such as 2026-11-01, or 30d
+    /// Start of the period: a day such as 2026-11-01, or 30d
     #[arg(long, value_name = "WHEN", default_value = "30d")]
     pub(crate) since: String,
     #[command(flatten)]
@@ -365,17 +365,17 @@ pub(crate) struct Stats {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Show where records are, how many there are, and who made the file
+    /// Show where records are, how many there are, and which installation made the file
     #[command(after_help = "Example:\n  proem store status --json")]
     Status {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take over records of another installation; asks at the terminal
+    /// Take over records of another installation; asks for confirmation
     #[command(after_help = "Example:\n  proem store adopt")]
     Adopt,
-    /// Set the last seen time back after a clock that ran ahead; asks at the terminal
+    /// Reset the last recorded time after the clock ran ahead; asks for confirmation
     #[command(after_help = "Example:\n  proem store reset-clock")]
     ResetClock,
 }

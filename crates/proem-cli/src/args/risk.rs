@@ -14,7 +14,7 @@ pub(super) const RISK_EXAMPLES: &str = with_models!(
     "the role that its prompts name, `small`",
     "\
 Examples:
-  proem risk                            # what is not committed; otherwise the last commit
+  proem risk                            # uncommitted changes; if there are none, the last commit
   proem risk HEAD~1 --explain
   proem risk main..feature --markdown   # all of a branch as one change
   proem risk main..feature --each       # every commit of it on its own
@@ -43,7 +43,7 @@ pub(crate) struct Risk {
     pub(crate) each: bool,
     #[command(flatten)]
     pub(crate) form: Form,
-    /// The mildest level that makes the exit code 1, and whether what is UNKNOWN does, as in `high,unknown`
+    /// The lowest level that makes the exit code 1; add `unknown` to fail on UNKNOWN too, as in `high,unknown`
     #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) fail_on: Vec<FailOn>,
     #[command(flatten)]
@@ -52,16 +52,16 @@ pub(crate) struct Risk {
     pub(crate) asking: Asking,
     #[command(flatten)]
     pub(crate) wishes: Wishes,
-    /// The most changes that are assessed at once
+    /// Maximum number of changes assessed in parallel
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) concurrency: NonZeroUsize,
-    /// Keep no record of it; feedback is then impossible
+    /// Do not record the assessment; feedback is then impossible
     #[arg(long)]
     pub(crate) no_record: bool,
-    /// Read the whole history again, and keep nothing of it
+    /// Read the whole history again, and write no cache
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// The folder whose repository is meant
+    /// A folder in the repository
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     #[command(subcommand)]
@@ -92,7 +92,7 @@ pub(crate) struct Evidence {
     /// What decides the level
     #[arg(long, value_enum, value_name = "RULES", default_value_t = Deciding::Rank)]
     pub(crate) rules: Deciding,
-    /// Incidents as JSON, JSON Lines or CSV, or an export of issues; otherwise fixes and reverts of the history
+    /// Incidents as JSON, JSON Lines or CSV, or an export of issues; default: fixes and reverts in the history
     #[arg(long, value_name = "FILE")]
     pub(crate) incidents: Option<PathBuf>,
     /// A report of measured coverage: lcov, Cobertura or the JSON of coverage.py
@@ -101,7 +101,7 @@ pub(crate) struct Evidence {
     /// Follow only the first parent of merges through the history
     #[arg(long)]
     pub(crate) first_parent: bool,
-    /// How far back changes count that were made together
+    /// How many months back files that changed together are counted
     #[arg(long, value_name = "MONTHS", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=600))]
     pub(crate) window: u16,
 }
@@ -109,25 +109,25 @@ pub(crate) struct Evidence {
 /// Which model investigates, and how long.
 #[derive(Debug, Clone, Parser)]
 pub(crate) struct Asking {
-    /// Ask no model: the same score and evidence, by the rules alone
+    /// Ask no model: the score and evidence are the same, the level comes from the rules alone
     #[arg(long, conflicts_with_all = ["model", "provider", "record", "replay"])]
     pub(crate) no_model: bool,
     /// The model or role that investigates
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// The longest that one investigation may take, with its summary
+    /// Time limit of one investigation, including its summary
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     pub(crate) timeout: NonZeroU32,
-    /// The longest that one step of it may take
+    /// Time limit of one step of the investigation
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     pub(crate) hop_timeout: NonZeroU32,
-    /// Keep what goes over the wire in a folder, without keys
+    /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Take answers from such a folder, if the requests are the same
+    /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
 }
@@ -135,11 +135,11 @@ pub(crate) struct Asking {
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Somebody should look, and anything above
+    /// Somebody should look; HIGH fails too
     Medium,
-    /// Somebody should look who knows the place
+    /// Somebody who knows the code should look
     High,
-    /// Nothing is known of it; on its own this alone fails
+    /// Nothing is known about the change; given alone, HIGH and MEDIUM pass
     Unknown,
 }
 
@@ -157,9 +157,9 @@ impl FailOn {
 /// What decides the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deciding {
-    /// The place of the score among the repository's past commits
+    /// The percentile of the score among the repository's past commits
     Rank,
-    /// The worst file: two HIGH signals make it HIGH, one or nothing known MEDIUM
+    /// The worst file: two HIGH signals make it HIGH; one, or no data, makes it MEDIUM
     Seed,
 }
 
@@ -180,13 +180,13 @@ Examples:
   proem risk feedback last --caught
   proem risk feedback 3f2a9c01 --false-positive \"coupled by the framework\" --metric coupling
   proem risk feedback --report --since 90d
-  proem risk feedback --apply           # take the suggested thresholds over
+  proem risk feedback --apply           # apply the suggested thresholds
   proem risk feedback --undo"
 );
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RiskCommand {
-    /// Say whether an assessment was right, and see what follows from it
+    /// Record whether an assessment was right, and derive thresholds from that
     #[command(after_help = FEEDBACK_EXAMPLES)]
     Feedback(Feedback),
 }
@@ -197,25 +197,25 @@ pub(crate) struct Feedback {
     /// The assessment: the beginning of its id, `last`, or `last~1`
     #[arg(value_name = "ID", conflicts_with_all = ["report", "apply", "undo"])]
     pub(crate) run: Option<String>,
-    /// It was no risk, for this reason
+    /// The change was not risky, for this reason
     #[arg(long, value_name = "REASON", requires = "run")]
     pub(crate) false_positive: Option<String>,
-    /// It was one
+    /// The change was risky, as assessed
     #[arg(long, requires = "run")]
     pub(crate) caught: bool,
-    /// Only this metric is meant; otherwise all that were HIGH
+    /// The verdict is on this metric only; default: all that were HIGH
     #[arg(long, value_name = "NAME", requires = "run", value_parser = meter)]
     pub(crate) metric: Vec<Meter>,
-    /// Count what was said, by metric and reason, with thresholds that follow from it
+    /// Summarise the feedback by metric and reason, with the thresholds that it suggests
     #[arg(long)]
     pub(crate) report: bool,
-    /// Take the suggested thresholds over for this project; shows what changes
+    /// Apply the suggested thresholds to this project; shows what changes
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Take back the thresholds that were taken over last
+    /// Undo the last --apply
     #[arg(long)]
     pub(crate) undo: bool,
-    /// From when on: a day such as 2026-11-01, or 90d
+    /// Start of the period: a day such as 2026-11-01, or 90d
     #[arg(long, value_name = "WHEN", default_value = "90d")]
     pub(crate) since: String,
     /// Ask no model: only count
@@ -224,16 +224,16 @@ pub(crate) struct Feedback {
     /// The model or role that looks for patterns
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whom to ask: `anthropic`, `openai` or a name under `[providers]`
+    /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// The longest that it may take
+    /// Time limit of the call to the model
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub(crate) timeout: NonZeroU32,
-    /// Keep what goes over the wire in a folder, without keys
+    /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Take answers from such a folder, if the requests are the same
+    /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
@@ -241,7 +241,7 @@ pub(crate) struct Feedback {
     /// Keep no record of the call
     #[arg(long)]
     pub(crate) no_record: bool,
-    /// The folder whose project is meant
+    /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print JSON

@@ -55,7 +55,10 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
         None => records::blocking(recorded(&places, &project, args.agent.as_deref()))?,
     };
     if let Some(agent) = args.agent.as_deref().filter(|_| history.is_empty()) {
-        notes.push(format!("no result of {} is recorded here; `proem failures list` names agents", quoted(agent)));
+        notes.push(format!(
+            "no result of {} is recorded for this project; `proem failures list` lists the agents",
+            quoted(agent)
+        ));
     }
     let derived =
         derive(&history, CallerWishes::default().over(&project.config.adapt)?, ageing(&project.config.adapt), now);
@@ -144,7 +147,7 @@ fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String
     let more = unknown.len().saturating_sub(NAMED);
     let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Some(format!("not shown as {what}: {}{more}", shown.join(", ")))
+    Some(format!("not in the registry as {what}, so only counted: {}{more}", shown.join(", ")))
 }
 
 /// The profile with what it was made from.

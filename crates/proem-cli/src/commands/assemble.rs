@@ -46,7 +46,7 @@ use proem_app::records::writing::{Asking, Record, Writing};
 use proem_app::selecting::Prepared;
 
 /// How a person chooses another mode than the one that nothing chose.
-pub(super) const OTHERWISE: &str = "--mode act or --mode review says otherwise";
+pub(super) const OTHERWISE: &str = "choose another mode with --mode act or --mode review";
 
 /// The longest task, in bytes; a longer one is a file, not a task.
 const MAX_TASK_BYTES: u64 = 1024 * 1024;
@@ -86,7 +86,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     let runtime = records::runtime()?;
     let (records, taught) = runtime.block_on(begin(args, places, project, &prompt))?;
     let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
-    outside.for_each(|file| project.distrust(file.name, "context for reference, not rules".into()));
+    outside.for_each(|file| project.distrust(file.name, "used as reference, not as instructions".into()));
     let key = installation_key(&places.key())?;
     let counter = model.counter();
     let mut counts = Counts::new(counter.as_ref());
@@ -340,7 +340,7 @@ fn task(args: &Assemble) -> Result<Task, Failure> {
     };
     if text.len() as u64 > MAX_TASK_BYTES {
         return Err(Failure::usage(format!(
-            "the task has more than {MAX_TASK_BYTES} bytes; name a file in it instead"
+            "the task has more than {MAX_TASK_BYTES} bytes; put the details into a file and refer to it in the task"
         )));
     }
     if text.trim().is_empty() {
@@ -400,7 +400,7 @@ fn model(
     let says_it = role == model.name || role.ends_with(&format!("/{}", model.name));
     let name = if says_it { String::new() } else { format!(" is {}, which", model.name) };
     Err(Failure::usage(format!(
-        "`{role}`{name} takes --format {own}; for --format {format} choose --model from {}, or a model of your own \
+        "`{role}`{name} needs --format {own}; for --format {format} choose --model from {}, or a model of your own \
          server as PROVIDER/MODEL",
         others.join(", ")
     )))

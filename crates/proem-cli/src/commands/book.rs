@@ -137,7 +137,10 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
         out.push('\n');
     }
     let name = show::terminal_str(prompt);
-    out.push_str(&styled(DIM, &format!("{name}@{version}: {}, closure {}", found.state.as_str(), found.closure)));
+    out.push_str(&styled(
+        DIM,
+        &format!("{name}@{version}: {}, hash of all its files {}", found.state.as_str(), found.closure),
+    ));
     out.push('\n');
     ui::listing(&out)?;
     Ok(ExitCode::SUCCESS)

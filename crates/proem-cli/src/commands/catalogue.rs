@@ -101,7 +101,8 @@ fn place(entry: &Capability) -> String {
 /// What was found about one entry; findings are sorted by name.
 /// What a person should know about the entries, their words included.
 fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
-    let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
+    let guard =
+        Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
     Ok(findings(catalogue, Some(&guard)))
 }
 

@@ -79,7 +79,7 @@ impl Spending {
         let mut out = format!("{} by {whose} since {}, days in {}\n", styled(BOLD, "spent"), self.since, self.zone);
         let lines = &self.costs.lines;
         if lines.is_empty() {
-            out.push_str("nothing; `proem run` books what it asks\n");
+            out.push_str("nothing was spent; `proem run` records the cost of what it sends\n");
         }
         out.push_str(&table("day", &by(lines, |line| line.day.clone())));
         if self.project.is_none() {
@@ -94,7 +94,7 @@ impl Spending {
         }
         if self.costs.open > 0 {
             let open = counted(self.costs.open, "attempt");
-            let text = format!("open: {open}, {} reserved", self.costs.reserved);
+            let text = format!("in progress: {open}, {} reserved", self.costs.reserved);
             out.push_str(&format!("{}\n", styled(CYAN, &text)));
         }
         out.push_str(&self.caps());
@@ -110,12 +110,12 @@ impl Spending {
             ui::grouped(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
         );
         if sum.unknown > 0 {
-            let text = format!("{} booked in full, since nobody said what was used", counted(sum.unknown, "attempt"));
+            let text = format!("{} charged in full, because no usage was reported", counted(sum.unknown, "attempt"));
             out.push_str(&format!("{}\n", styled(YELLOW, &text)));
         }
         if sum.unpriced > 0 {
             let text = format!(
-                "{} without a known price: what was spent is more than these sums",
+                "{} without a known price: the true cost is higher than these sums",
                 counted(sum.unpriced, "attempt")
             );
             out.push_str(&format!("{}\n", styled(YELLOW, &text)));
@@ -126,7 +126,10 @@ impl Spending {
     fn caps(&self) -> String {
         let caps: Vec<&CapNow> = self.caps.iter().filter(|now| now.cap.period != Period::Run).collect();
         if caps.is_empty() {
-            return styled(DIM, "\nno day or month is capped; `budget` in the configuration does that") + "\n";
+            return styled(
+                DIM,
+                "\nthere is no limit for a day or a month; set one under `[budget]` in the configuration",
+            ) + "\n";
         }
         let mut out = format!("\n{}\n", styled(BOLD, "caps"));
         for now in caps {

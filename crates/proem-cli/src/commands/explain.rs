@@ -102,7 +102,7 @@ fn table(account: &Account<'_>, out: &mut String) {
         if let Some(index) = boundary {
             let tokens = assembly.sections.get(..=*index).unwrap_or_default().iter().map(|s| s.tokens).sum::<usize>();
             let planned = account.cache.breakpoints.iter().any(|breakpoint| breakpoint.after == *index);
-            let what = if planned { "breakpoint" } else { "stable up to here" };
+            let what = if planned { "breakpoint" } else { "stable prefix ends here" };
             line(
                 out,
                 &styled(DIM, &format!("{:┄<width$} {what}, {} tokens", "", grouped(tokens), width = longest + 32)),
@@ -116,7 +116,7 @@ fn row(section: &SectionReport, longest: usize, most: usize) -> String {
     let name = styled(style, &format!("{:longest$}", section.name));
     let facts = format!("{:12}  {:7}", section.trust.as_str(), section.cache.as_str());
     match section.state {
-        State::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  nothing to say", section.name)),
+        State::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  empty", section.name)),
         State::Dropped => {
             format!("{name}  {facts}        –  {}", styled(YELLOW, section.reason.as_deref().unwrap_or_default()))
         }
@@ -158,7 +158,7 @@ fn totals(account: &Account<'_>, out: &mut String) {
     }
     let fit = &account.assembled.report.fit;
     if fit.worth < fit.bound {
-        line(out, &format!("fit: {} of at most {} in priority × share kept", fit.worth, fit.bound));
+        line(out, &format!("fit: {} of at most {} (priority × share of each section kept)", fit.worth, fit.bound));
     }
     line(out, &format!("cache: {}", account.cache.sentence()));
 }
@@ -176,7 +176,8 @@ fn selection(account: &Account<'_>, out: &mut String) {
     line(
         out,
         &format!(
-            "{}  {entries} in the catalogue ({} tokens with all of them, {named} with what is named); embedding calls: {calls}",
+            "{}  {entries} in the catalogue ({} tokens with all of them, {named} with those in the prompt); embedding \
+             calls: {calls}",
             styled(BOLD, "tools and skills"),
             grouped(all)
         ),
@@ -200,10 +201,10 @@ fn selection(account: &Account<'_>, out: &mut String) {
         );
     }
     if selected.abstained {
-        line(out, &format!("nothing fits: no candidate reaches {:.2}", selected.threshold));
+        line(out, &format!("no tool or skill is relevant: none reaches the score {:.2}", selected.threshold));
     }
     if selected.cut {
-        line(out, "only the beginning of the task was looked at to select tools and skills");
+        line(out, "only the beginning of the task was used to select tools and skills");
     }
 }
 
@@ -217,7 +218,7 @@ fn evidence(candidate: &Candidate) -> String {
     let of = |name: &str| candidate.evidence.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, value)| *value);
     parts.push(format!("meaning {:.2}", of("meaning")));
     if of("used") > 0.0 {
-        parts.push(format!("used for such requests {:.2}", of("used words")));
+        parts.push(format!("used for similar requests {:.2}", of("used words")));
     }
     if let Some(example) = &candidate.example {
         parts.push(format!("example \"{}\"", show::terminal_capped(example, SHOWN)));
@@ -243,7 +244,8 @@ fn decisions(account: &Account<'_>, out: &mut String) {
         line(
             out,
             &format!(
-                "memories and events left out: {instructing} that claim to instruct, {withheld} that the guard kept out, {unrelated} that have nothing to do with the task, {over} over the cap"
+                "memories and events left out: {instructing} that contain instructions, {withheld} that the injection \
+                 scan rejected, {unrelated} unrelated to the task, {over} over the limit"
             ),
         );
     }

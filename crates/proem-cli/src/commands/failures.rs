@@ -31,7 +31,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
                 let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
                 ui::document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
-                ui::note(&format!("no failures{} are recorded here", of(agent.as_deref())));
+                ui::note(&format!("no failures{} are recorded for this project", of(agent.as_deref())));
             } else {
                 ui::listing(&table(&rows))?;
             }
@@ -47,7 +47,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
             let failures = ui::counted(count, "failure");
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
-                (0, ClearingWay::Undo) => format!("nothing was cleared{} that could be undone", of(agent.as_deref())),
+                (0, ClearingWay::Undo) => format!("there are no cleared failures{} to restore", of(agent.as_deref())),
                 (_, ClearingWay::Clear) => {
                     format!("{failures} cleared; `proem failures clear --undo` undoes that")
                 }
@@ -86,7 +86,7 @@ fn table(rows: &[FailureRow]) -> String {
         let by_person = row.found == Found::Person;
         let mut what: Vec<String> = issue.risks.iter().map(|risk| show::terminal_str(risk).into_string()).collect();
         if by_person {
-            what.push("said to be bad".to_owned());
+            what.push("rated bad by a person".to_owned());
         } else if what.is_empty() {
             what.extend((issue.quality == Quality::Low).then(|| "low quality".to_owned()));
             what.extend((issue.completeness == Completeness::Partial).then(|| "partial".to_owned()));

@@ -79,7 +79,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
     let shown = show::terminal_str(&args.root.display().to_string()).into_string();
     let Some(root) = root else {
         let problem =
-            format!("`{shown}` is in a bare repository, which has no place for files; run this in a work tree");
+            format!("`{shown}` is in a bare repository, which has no work tree; run this in a clone that has one");
         return Err(Failure::usage(problem));
     };
     // The store is opened first: if it can't be read, nothing should have been written.
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
     let mut planned = vec![Planned::trusted(
         CONFIG,
         config::text(&values),
-        "what people set first; `proem init --print` has every key",
+        "the most common settings; `proem init --print` prints every key",
     )];
     planned.extend(book(&root)?);
     let account = import.map(|import| {
@@ -99,15 +99,19 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         (import.account, parts)
     });
     planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
-    planned.push(Planned::private(".proem/private/README.md", PRIVATE, "what may lie beside it, and who may read it"));
+    planned.push(Planned::private(
+        ".proem/private/README.md",
+        PRIVATE,
+        "which files are allowed next to it, and who may read it",
+    ));
     let outcome = write(&root, planned)?;
     let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
     let trusted: Vec<(String, Vec<u8>)> =
         trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
     if !trusted.is_empty() {
-        store
-            .trust(&key, &trusted)
-            .map_err(|e| Failure::outside(format!("the files were written and are not trusted yet: {e}")))?;
+        store.trust(&key, &trusted).map_err(|e| {
+            Failure::outside(format!("the files were written but are not trusted yet: {e}; run `proem trust`"))
+        })?;
     }
     let written: Vec<(&str, &[u8])> =
         outcome.written.iter().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();
@@ -121,9 +125,9 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
         let stay: Vec<&str> = outcome.other.intersection(&parts).map(String::as_str).collect();
         if !stay.is_empty() {
             ui::note(&format!(
-                "{} {} there with another text and {} changed; what belongs there is in {}",
+                "{} already {} other content and {} changed; the original text is in {}",
                 listed(&stay),
-                if stay.len() == 1 { "was" } else { "were" },
+                if stay.len() == 1 { "has" } else { "have" },
                 if stay.len() == 1 { "is not" } else { "are not" },
                 import::BASELINE
             ));
@@ -197,7 +201,7 @@ fn told(root: &Path, outcome: &Outcome, values: &Values) -> String {
     let all = outcome.written.iter().chain(&outcome.kept);
     let width = all.map(|file| file.path.len()).max().unwrap_or(0);
     for file in &outcome.written {
-        let not = if file.read_as_trusted { "" } else { " (needs no trust)" };
+        let not = if file.read_as_trusted { "" } else { " (does not need to be trusted)" };
         out.push_str(&format!(
             "  {}  {}{}\n",
             styled(GREEN, &format!("{:width$}", file.path)),
@@ -206,11 +210,11 @@ fn told(root: &Path, outcome: &Outcome, values: &Values) -> String {
         ));
     }
     for file in &outcome.kept {
-        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "exists already, left as it is")));
+        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "already exists and was left unchanged")));
     }
     let missing = if outcome.kept.iter().any(|file| file.path == CONFIG) { unset(root, values) } else { Values::new() };
     if !missing.is_empty() {
-        out.push_str(&format!("\n{CONFIG} was there and is not changed; for the parts to be used, make it say\n\n"));
+        out.push_str(&format!("\n{CONFIG} already exists and was not changed; to use the parts, add this to it:\n\n"));
         let lines = config::lines(&missing);
         lines.lines().for_each(|line| out.push_str(&format!("    {line}\n").replace("    \n", "\n")));
     }

@@ -33,9 +33,9 @@ const INTRODUCTION: &str = "\
 
 Your configuration is the file `proem/config.toml` below `$XDG_CONFIG_HOME` (`~/.config` if that is
 not set). A repository may have a `proem.toml` at its root, with the same keys. Once you trust it
-with `proem trust`, its keys are laid over yours, table by table. Until then it may only restrict:
+with `proem trust`, its keys override yours, table by table. Until then it can only lower limits:
 its `max_context_tokens`, `max_tools`, `max_skills`, `max_memories`, `max_results` and the caps below
-`[budget]` apply where they are lower than yours, `records.keep` where it keeps less, and everything
+`[budget]` apply if they are lower than yours, `records.keep` applies if it keeps less, and everything
 else in it is ignored.
 
 A key that isn't listed here is an error. A key without a default may be left out.

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
     if refused > 0 {
         let lines = if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", grouped(refused)) };
         let others = grouped(answers.answered);
-        return Err(Failure::usage(format!("{lines} not answered in {shown}, as named above; {others} are")));
+        return Err(Failure::usage(format!("{lines} not ranked in {shown}, as listed above; {others} are")));
     }
     if answers.answered == 0 {
         ui::note(&format!("no query in {shown}"));
@@ -110,7 +110,7 @@ impl Answers<'_> {
             put(&mut anstream::stdout().lock(), &ui::report_on_stdout(&text))?
         };
         if answered.ranking.cut {
-            ui::note(&format!("{place}: only the first {} bytes were looked at", grouped(MAX_BYTES)));
+            ui::note(&format!("{place}: only the first {} bytes were used", grouped(MAX_BYTES)));
         }
         if self.degraded != answered.ranking.degraded {
             answered.ranking.degraded.iter().for_each(|reason| ui::note(&format!("degraded: {reason}")));

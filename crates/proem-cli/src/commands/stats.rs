@@ -57,7 +57,7 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
 }
 
 fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String {
-    let mut out = format!("{} since {since}; n is the number of values behind a figure\n", styled(BOLD, whose));
+    let mut out = format!("{} since {since}; n is the number of values per figure\n", styled(BOLD, whose));
     out.push_str(&group(&found.all));
     out.push_str(&days(&found.days, since, today));
     for (name, groups) in [("by prompt", &found.prompts), ("by tool", &found.tools), ("by role", &found.roles)] {
@@ -67,8 +67,11 @@ fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String
         out.push_str(&format!("\n{}\n", styled(BOLD, name)));
         for one in groups {
             // A run that asked nobody has no role.
-            let name =
-                if one.name.is_empty() { "(nobody was asked)".to_owned() } else { cut(&one.name, ui::width().min(90)) };
+            let name = if one.name.is_empty() {
+                "(no model was asked)".to_owned()
+            } else {
+                cut(&one.name, ui::width().min(90))
+            };
             out.push_str(&format!("{}\n", styled(CYAN, &name)));
             out.push_str(&group(one));
         }

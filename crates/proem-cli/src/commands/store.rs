@@ -55,7 +55,7 @@ impl Here {
                 ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
                 ui::aside(&format!(
-                    "no records yet in `{}`; `proem run` and `proem assemble` begin them\n",
+                    "no records yet in `{}`; `proem run` and `proem assemble` create them\n",
                     cut(&path.to_string_lossy(), 80)
                 ));
             }
@@ -89,7 +89,7 @@ impl Here {
         let origin = match origin {
             Origin::Own => "this installation".to_owned(),
             Origin::Foreign => {
-                styled(YELLOW, "another installation, so they are only read; `proem store adopt` takes them over")
+                styled(YELLOW, "another installation, so they are read-only; `proem store adopt` takes them over")
             }
         };
         let all: u64 = status.runs.values().sum();
@@ -125,17 +125,18 @@ impl Here {
 
     async fn adopt(&self) -> Result<ExitCode, Failure> {
         on_terminal(
-            "records of another installation would become this one's",
+            "records of another installation would be taken over by this one",
             "look at them with `proem store status`",
         )?;
         let file = self.shown().await?;
         if file.origin == Origin::Own {
             file.close().await;
-            ui::aside("nothing to do: this installation made them\n");
+            ui::aside("nothing to do: this installation made the records\n");
             return Ok(ExitCode::SUCCESS);
         }
         ui::aside(
-            "If you take them over: what they say was spent counts, what they say failed is learned from,\nand their runs can be resumed.\n",
+            "If you take them over: their costs count, prompts learn from their failures,\nand their runs can be \
+             resumed.\n",
         );
         if !ask("Take them over?")? {
             file.close().await;
@@ -147,16 +148,16 @@ impl Here {
     }
 
     async fn reset_clock(&self) -> Result<ExitCode, Failure> {
-        on_terminal("the time that was last seen would be set back", "look at it with `proem store status`")?;
+        on_terminal("the last recorded time would be reset", "look at it with `proem store status`")?;
         let file = self.shown().await?;
         let now = when::now();
-        let question = format!("Set the time that was last seen to {}?", styled(BOLD, &when::clock(now, &self.zone)));
+        let question = format!("Set the last recorded time to {}?", styled(BOLD, &when::clock(now, &self.zone)));
         if !ask(&question)? {
             file.close().await;
             return Ok(ExitCode::from(NO));
         }
         file.reset_clock(now).await?;
-        ui::aside("set; what was booked for later days stays booked to them\n");
+        ui::aside("set; costs recorded for later days stay with those days\n");
         Ok(ExitCode::SUCCESS)
     }
 }

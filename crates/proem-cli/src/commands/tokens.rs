@@ -128,11 +128,11 @@ impl Column {
         let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
         Some(match self.basis {
             Basis::Own => return None,
-            Basis::Measured => format!("≈ is an estimate, since this tokeniser isn't public: {how}"),
-            Basis::Fitted => format!("≈ is an estimate, by what recorded calls used: {how}"),
+            Basis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}"),
+            Basis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}"),
             Basis::Unmeasured => format!(
-                "≈ is an estimate that nobody measured, since this tokeniser isn't known: {how}; `proem cost fit` \
-                 measures it by recorded calls"
+                "≈ is an unverified estimate, because the tokeniser isn't known: {how}; `proem cost fit` compares it \
+                 with recorded calls"
             ),
         })
     }
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Result<String, String> {
         return Err(format!("is larger than {MAX_BYTES} bytes; split it"));
     }
     String::from_utf8(bytes)
-        .map_err(|e| format!("is not UTF-8 from byte {} on; tokens are counted of text", e.utf8_error().valid_up_to()))
+        .map_err(|e| format!("is not UTF-8 from byte {} on; only text has tokens", e.utf8_error().valid_up_to()))
 }
 
 fn totals(columns: &[Column], counted: &[Counted]) -> Vec<usize> {

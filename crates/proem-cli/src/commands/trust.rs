@@ -113,7 +113,7 @@ fn by_review(place: &Place, files: &[PathBuf]) -> Result<ExitCode, Failure> {
     }
     on_terminal(
         &format!("not trusted: {}", listed(&names)),
-        "review each file elsewhere and run `proem trust --sha256 HEX FILE`",
+        "review each file yourself and run `proem trust --sha256 HEX FILE`",
     )?;
     ui::aside(&review(&reviewed, &candidates.refused));
     let count = names.len();
@@ -156,15 +156,17 @@ fn is_below(path: &str, folder: &str) -> bool {
 fn nothing(candidates: &Candidates) -> String {
     match candidates.files.as_slice() {
         [] => format!("nothing to trust; {}", candidates.known()),
-        [one] => format!("nothing to do: `{}` is trusted as it is", show::terminal_str(&one.path)),
-        all => format!("nothing to do: all {} files are trusted as they are", all.len()),
+        [one] => {
+            format!("nothing to do: `{}` is already trusted in its current version", show::terminal_str(&one.path))
+        }
+        all => format!("nothing to do: all {} files are already trusted in their current versions", all.len()),
     }
 }
 
 /// Trusts one file whose hash was reviewed elsewhere.
 fn by_hash(place: &Place, files: &[PathBuf], wanted: &str) -> Result<ExitCode, Failure> {
     let [file] = files else {
-        return Err(Failure::usage("`--sha256` goes with one file; run it once for each"));
+        return Err(Failure::usage("`--sha256` takes one file; run the command once for each"));
     };
     let wanted = wanted.to_ascii_lowercase();
     if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -191,7 +193,9 @@ pub(super) fn on_terminal(about: &str, otherwise: &str) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    Err(Failure::usage(format!("{about}; nobody can be asked here: run this in a terminal, or {otherwise}")))
+    Err(Failure::usage(format!(
+        "{about}; this needs confirmation, and there is no terminal: run it in one, or {otherwise}"
+    )))
 }
 
 /// Asks one question; anything but yes is no.

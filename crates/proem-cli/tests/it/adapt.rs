@@ -165,9 +165,12 @@ fn nothing_recorded_is_nothing_to_list_or_clear() {
     snapshot!(shown.join("\n"));
     let said = |args: &[&str]| fixture.proem(args).stderr().to_owned();
     for (args, expected) in [
-        (&["failures", "list"][..], "note: no failures of `reviews` are recorded here\n"),
+        (&["failures", "list"][..], "note: no failures of `reviews` are recorded for this project\n"),
         (&["failures", "clear"], "note: there is no failure of `reviews` to clear\n"),
-        (&["adapt"], "note: no result of `reviews` is recorded here; `proem failures list` names agents\n"),
+        (
+            &["adapt"],
+            "note: no result of `reviews` is recorded for this project; `proem failures list` lists the agents\n",
+        ),
     ] {
         assert_eq!(said(&[args, &["--agent", "reviews"]].concat()), expected);
     }
@@ -202,7 +205,7 @@ fn a_history_without_an_end_is_refused() {
         assert_eq!(run.stderr(), "error: `-` has more than 64 MiB; leave out what is old\n");
         let run = fixture.proem(&["adapt", flag, "/dev/zero"]);
         assert_eq!((run.code(), run.stdout()), (2, ""));
-        let why = "it is a device, not a regular file; write its content into one";
+        let why = "it is a device, not a regular file; copy its content into a regular file";
         assert_eq!(run.stderr(), format!("error: could not read `/dev/zero`: {why}\n"));
     }
 }

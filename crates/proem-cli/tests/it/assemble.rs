@@ -76,11 +76,10 @@ fn a_task_of_somebody_else_is_contained() {
     snapshot!(format!("{}---\n{}", section(&run, "request"), section(&run, "task")));
     let json = run.json();
     assert_eq!(json["task"], task, "the exact text is in the data");
-    assert_eq!((&json["mode"], &json["modeReason"]), (&json!("plan"), &json!("words from outside choose no mode")));
-    assert!(
-        run.stderr()
-            .contains("note: mode plan: words from outside choose no mode; --mode act or --mode review says otherwise")
-    );
+    assert_eq!((&json["mode"], &json["modeReason"]), (&json!("plan"), &json!("untrusted text does not choose a mode")));
+    assert!(run.stderr().contains(
+        "note: mode plan: untrusted text does not choose a mode; choose another mode with --mode act or --mode review"
+    ));
     let requests = json["report"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "request");
     assert_eq!(requests.unwrap()["sources"], json!(["task"]));
 }
@@ -164,8 +163,8 @@ fn a_rule_file_is_rules_as_long_as_it_is_what_was_trusted() {
     fixture.write("AGENTS.md", "Use spaces.\n");
     let after = fixture.proem(&["assemble", "start", "--json"]);
     assert_eq!(sections(&after), contained("Use spaces."));
-    assert_eq!(after.stderr(), "note: not trusted: AGENTS.md; `proem trust` shows and asks\n");
-    assert_eq!(after.json()["untrustedFiles"][0]["effect"], "context for reference, not rules");
+    assert_eq!(after.stderr(), "note: not trusted: AGENTS.md; review with `proem trust`\n");
+    assert_eq!(after.json()["untrustedFiles"][0]["effect"], "used as reference, not as instructions");
 }
 
 #[test]

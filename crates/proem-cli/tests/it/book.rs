@@ -240,7 +240,8 @@ fn a_file_changed_under_a_locked_version_stops_whatever_uses_it() {
         fixture.configure(&format!("book/{file}"), &text);
         let refused = fixture.proem(args);
         assert_eq!(refused.code(), 2, "{}", refused.transcript());
-        let words = format!(" is locked, and `{file}` of your book was changed since\n  restore what was locked, or ");
+        let words =
+            format!(" is locked, but `{file}` of your book was changed since then\n  restore the locked files, or ");
         assert!(refused.stderr().contains(&words), "{}", refused.stderr());
     }
 }

@@ -112,7 +112,7 @@ fn what_a_caller_passes_is_sent_as_it_is_and_kept_without() {
     assert!(sent.contains(&token), "{sent}");
     assert!(!run.stderr().contains(&token), "{}", run.stderr());
     assert!(!is_kept(&fixture, &token) && is_kept(&fixture, "[redacted:github-token]"));
-    assert_eq!(not_replayable(&fixture), "a credential stood in it and was taken out");
+    assert_eq!(not_replayable(&fixture), "it contained a credential, which was removed");
     let replayed = fixture.proem(&["runs", "replay"]);
     assert_eq!((replayed.code(), replayed.stderr().contains("can't be replayed")), (1, true), "{}", replayed.stderr());
     // The task of an assembly is the caller's too.

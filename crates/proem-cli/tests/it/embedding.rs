@@ -113,7 +113,8 @@ fn meaning_chooses_the_mode_with_any_calibrated_model() {
 fn a_model_without_weights_is_not_asked() {
     let server = Server::start(Script::embeddings(16)).unwrap();
     let fixture = configured(&server.base_url(), "", "");
-    let expected = "is not calibrated, so nothing is sent to it; name its weights as `calibration` under `[embedding]`";
+    let expected = "is not calibrated, so nothing is sent to it; name the file with its weights as `calibration` under \
+                    `[embedding]`";
     let run = fixture.proem(&["select", TASK, "--json"]);
     assert!(run.json()["degraded"].as_str().unwrap().contains(expected), "{}", run.stdout());
     assert!(run.stderr().contains("weights.json` are not used: there is no such file"), "{}", run.stderr());
@@ -140,7 +141,7 @@ fn check_at(address: &str, fixture: &Fixture, expected: &str) {
     let why = blank(&reasons(&out));
     assert!(
         why.contains(&format!(
-            "words decide what is selected (embedding with `fake` at provider `vectors`: {expected}"
+            "tools and skills are selected by shared words (embedding with `fake` at provider `vectors`: {expected}"
         )),
         "{why}"
     );
@@ -177,13 +178,13 @@ fn a_slow_server() {
     let say = Say::Embeddings(Vectors { dimensions: 16, given: None, fault: Fault::None });
     let reply = Reply { say, how: How { delay_ms: 60_000, ..How::default() } };
     let expected =
-        "the vectors were not there within 1 s; raise `seconds` under `[embedding]`, or choose a faster server";
+        "the vectors did not arrive within 1 s; raise `seconds` under `[embedding]`, or choose a faster server";
     check(reply, "seconds = 1", expected);
 }
 
 #[test]
 fn useless_vectors() {
-    check(vectors(Fault::NotANumber), "", "a vector holds what is not a finite number; check the server");
+    check(vectors(Fault::NotANumber), "", "a vector contains a value that is not a finite number; check the server");
     let given = Vectors { dimensions: 8, given: Some(vec![vec![0.5; 8]; 20]), fault: Fault::None };
     let expected = "vector 0 has 8 numbers where 16 are expected; check the model and `dimensions`";
     check(Reply::embeddings(given), "dimensions = 16", expected);
@@ -195,7 +196,7 @@ fn a_wrong_number_of_vectors() {
     let fixture = configured(&server.base_url(), "", "");
     calibrate(&fixture);
     let why = reasons(&assembled(&fixture));
-    assert!(why.contains("2 vectors came for 3 texts; check the model"), "{why}");
+    assert!(why.contains("the server sent 2 vectors for 3 texts; check the model"), "{why}");
 }
 
 #[test]
@@ -203,7 +204,7 @@ fn a_wrong_key_and_none() {
     let server = Server::start(Script::embeddings(16).with_key("sk-right")).unwrap();
     let mut fixture = configured(&server.base_url(), "key = \"VECTORS_KEY\"", "");
     let address = server.address().to_string();
-    check_at(&address, &fixture, "no key for provider `vectors`; set VECTORS_KEY");
+    check_at(&address, &fixture, "no key for provider `vectors`; set the environment variable VECTORS_KEY");
     assert_eq!(server.requests().len(), 0);
     fixture.configure("weights.json", "");
     fixture.set("VECTORS_KEY", "sk-wrong");

@@ -214,7 +214,8 @@ fn links_are_not_followed() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{link}: {said}");
         assert!(
-            said.contains("is a link, and links are not followed here") && said.contains("; nothing was written"),
+            said.contains("is a symbolic link, and links are not followed here")
+                && said.contains("; nothing was written"),
             "{said}"
         );
         assert!(session.files().is_empty() && fs::read_dir(&outside).unwrap().next().is_none(), "{link}");

@@ -97,7 +97,7 @@ fn failed(more: Vec<Reply>) -> (Fixture, Server) {
 fn who_sends_learned_text_is_told_and_shown_what_it_is() {
     let (fixture, server) = failed(vec![low()]);
     let id = sql(&fixture, "SELECT id FROM runs").remove(0);
-    let said = ["learned: 5 lines from 1 result of reviews/strict; see proem adapt reviews/strict"];
+    let said = ["learned: 5 lines from 1 result of reviews/strict; see `proem adapt reviews/strict`"];
     fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
     let shown = fixture.proem(&["adapt", "reviews/strict"]);
     let json = fixture.proem(&["adapt", "reviews/strict", "--json"]).json();
@@ -143,7 +143,7 @@ fn a_prompt_shows_what_was_learned_about_itself_alone() {
     assert!(!last(&server).contains(PROFILE), "{}", last(&server));
     assert_eq!(
         fixture.proem(&["adapt", "reviews/free"]).answer(),
-        "reviews/free shows no profile: nothing was learned about it, and nothing is wished for\n"
+        "reviews/free gets no profile: it has learned nothing, and no preference is configured under `[adapt]`\n"
     );
     let wished = ask(&fixture, "reviews/free", &["--preferred-format", "Markdown"]);
     assert!(wished.code() == 0 && last(&server).contains("Write the answer as Markdown"), "{}", last(&server));
@@ -171,7 +171,7 @@ fn a_success_of_a_prompt_ends_its_failures_in_whatever_run() {
     assess();
     assert_eq!(failures(&fixture)[0]["subagent"], "risk/decision");
     let (second, run) = assess();
-    assert_eq!(learned(&run), ["learned: 5 lines from 1 result of risk/decision; see proem adapt risk/decision"]);
+    assert_eq!(learned(&run), ["learned: 5 lines from 1 result of risk/decision; see `proem adapt risk/decision`"]);
     let explained = without_ids(run.answer());
     assert!(
         explained.contains("learned: 5 lines of risk/decision from run ID; `proem adapt risk/decision` shows them"),
@@ -235,20 +235,20 @@ fn an_assembly_can_be_judged() {
     assert_eq!(assemble(&fixture), none);
     let said = judge(&fixture, &["bad", "--note", "it-left-the-tests-out"]);
     assert!(said.starts_with("run ID: bad; it counts as one failure of assemble/task, until "), "{said}");
-    assert!(said.ends_with("; see proem adapt assemble/task\n"), "{said}");
+    assert!(said.ends_with("; see `proem adapt assemble/task`\n"), "{said}");
     // Said twice of one run it is one failure.
     judge(&fixture, &["bad"]);
-    let once = ["learned: 4 lines from 1 result of assemble/task; see proem adapt assemble/task".to_owned()];
+    let once = ["learned: 4 lines from 1 result of assemble/task; see `proem adapt assemble/task`".to_owned()];
     assert_eq!(assemble(&fixture), (once.to_vec(), 1));
     let shown = fixture.proem(&["adapt", "assemble/task"]).answer().to_owned();
-    assert!(shown.contains("a person said so") && !shown.contains("left-the-tests"), "{shown}");
+    assert!(shown.contains("rated bad by a person") && !shown.contains("left-the-tests"), "{shown}");
     let prompt = fixture.proem(&["assemble", "fix the clock"]);
     assert!(!prompt.answer().contains("left-the-tests"), "the note enters no prompt");
     let listed = fixture.proem(&["failures", "list"]).answer().to_owned();
-    assert!(listed.contains("assemble/task  said to be bad"), "{listed}");
+    assert!(listed.contains("assemble/task  rated bad by a person"), "{listed}");
     assert_eq!(failures(&fixture)[0]["source"], "person");
     let said = judge(&fixture, &["good"]);
-    assert_eq!(said, "run ID: good; it ends the failures of assemble/task before it\n");
+    assert_eq!(said, "run ID: good; earlier failures of assemble/task no longer count\n");
     assert_eq!(assemble(&fixture), none);
     let json = fixture.proem(&["runs", "feedback", "last", "bad", "--json"]).json();
     assert_eq!(json["counts"], json!({ "prompt": "assemble/task", "as": "failure" }));

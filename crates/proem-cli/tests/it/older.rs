@@ -203,7 +203,7 @@ fn a_replay_that_differs_names_the_version_that_made_the_record() {
     made_by(&json!("new"));
     let run = fixture.proem(&["runs", "replay", &id]);
     assert_eq!((run.code(), run.stdout()), (1, ""));
-    assert!(run.stderr().ends_with("which versions made it is not known here\n"), "{}", run.stderr());
+    assert!(run.stderr().ends_with("the versions that made it are unknown\n"), "{}", run.stderr());
 }
 
 #[test]

@@ -99,8 +99,8 @@ fn what_is_wrong_is_said_in_the_same_words_everywhere() {
     check(
         ("", ""),
         &["--provider", "local"],
-        Err("`small` is claude-haiku-4-5, which `local` does not have; name one of its models with --model, or set \
-             `small = \"local/MODEL\"` under `[roles]`\n"),
+        Err("role `small` stands for claude-haiku-4-5, which `local` does not have; name one of its models with \
+             --model, or set `small = \"local/MODEL\"` under `[roles]`\n"),
     );
     check(
         ("", "[providers.bare]"),

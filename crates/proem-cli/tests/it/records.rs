@@ -124,7 +124,7 @@ fn an_assembly_is_recorded_and_never_fails_for_it() {
     assert_eq!((run.code(), run.stderr().contains("nothing is recorded")), (0, true), "{}", run.stderr());
     assert_eq!(run.stderr().matches("records.db").count(), 1, "one cause is said once: {}", run.stderr());
     let run = fixture.proem(&["assemble", "mend the clock", "--explain"]);
-    assert!(run.stderr().contains("what the prompt learned is left out"), "{}", run.stderr());
+    assert!(run.stderr().contains("the learned profile is left out of the prompt"), "{}", run.stderr());
     let run = fixture.proem(&["assemble", "mend the clock", "--no-record"]);
     assert_eq!(run.stderr().matches("records.db").count(), 1, "{}", run.stderr());
 }
@@ -166,7 +166,7 @@ fn what_runs_is_not_deleted() {
     }
     let run = fixture.proem(&["runs", "purge", "last", "last~1"]);
     assert!(run.code() == 1 && run.stderr().contains("deleted 1 run "), "{}", run.stderr());
-    assert!(run.stderr().contains("1 run still under way"), "{}", run.stderr());
+    assert!(run.stderr().contains("1 run still running"), "{}", run.stderr());
     child.kill().unwrap();
     child.wait().unwrap();
     fixture.proem(&["runs", "purge", "last"]).answer();
@@ -300,21 +300,22 @@ fn nothing_is_sent_that_cant_be_recorded() {
                 fs::rename(records(fixture), &elsewhere).unwrap();
                 std::os::unix::fs::symlink(elsewhere, records(fixture)).unwrap();
             },
-            "it is a link or no file",
+            "it is a link or not a regular file",
         ),
         (
             "emptied",
             |fixture| fs::write(records(fixture), "").unwrap(),
-            "the file has no bytes, and runs were kept in it",
+            "the file is empty, but it used to contain runs",
         ),
     ];
     for (name, breaking, says) in broken {
         for (more, remedy) in [
-            ("", "nothing was sent, since records are on; `--no-record` goes on without them"),
             (
-                "[budget.user]\nday_tokens = 1000000\n",
-                "(`budget.user.day_tokens`) and what isn't recorded can't be booked",
+                "",
+                "nothing was sent, because records are on and could not be written; `--no-record` continues without \
+                 them",
             ),
+            ("[budget.user]\nday_tokens = 1000000\n", "(`budget.user.day_tokens`), which needs records"),
         ] {
             let server = start(vec![low()]);
             let mut fixture = configured(&server, more);
@@ -340,7 +341,7 @@ fn an_emptied_store_is_not_read_as_one_without_runs() {
     for args in [&["runs", "list"][..], &["cost"], &["stats"], &["store", "status"]] {
         let run = fixture.proem(args);
         assert_eq!((run.code(), run.stdout()), (3, ""), "{args:?}: {}", run.stderr());
-        assert!(run.stderr().contains("remove it to begin a new one"), "{args:?}: {}", run.stderr());
+        assert!(run.stderr().contains("delete the file to start a new one"), "{args:?}: {}", run.stderr());
     }
     fs::remove_file(records(&fixture)).unwrap();
     triage(&fixture, &[]).json();
@@ -433,7 +434,8 @@ fn a_run_that_asks_waits_for_a_terminal() {
     for args in [&["runs", "resume", &id][..], &["runs", "resume", &id, "--fork"], &["runs", "resume", "--json"]] {
         let run = fixture.proem(args);
         let says = format!(
-            "error: run {id} asks something, and nobody can be asked here; `proem runs resume {id}` in a terminal asks you\n"
+            "error: run {id} has a question, but there is no terminal to answer it; run `proem runs resume {id}` in a \
+             terminal\n"
         );
         assert_eq!((run.code(), run.stdout(), run.stderr()), (2, "", says.as_str()));
     }
@@ -456,7 +458,7 @@ fn a_fork_leaves_the_old_run_as_it_is() {
     assert_eq!((&output["run"], &output["costNanoDollars"]), (&listed[0]["id"], &listed[0]["costNanoDollars"]));
     assert!(output["costNanoDollars"].is_u64(), "{output}");
     let shown = fixture.proem(&["runs", "show", &old]);
-    let lost = "  attempt 1, try 1: nobody saw how it ended\n    use unknown, booked in full: $";
+    let lost = "  attempt 1, try 1: its result is unknown\n    usage unknown, charged in full: $";
     assert!(shown.answer().contains(lost), "nobody knows of 0 bytes in 0 ms: {}", shown.stdout());
     fixture.proem(&["runs", "resume", &old]).json();
     // What it began with goes with the old run.
@@ -465,7 +467,7 @@ fn a_fork_leaves_the_old_run_as_it_is() {
     fixture.proem(&["runs", "purge", &old]).answer();
     let run = fixture.proem(&["runs", "replay", fork]);
     let says = format!(
-        "error: run `{}` can't be replayed: what it began with is run `{}`'s, of which it is a fork, and that was deleted\n",
+        "error: run `{}` can't be replayed: it is a fork of run `{}`, which held its first events and was deleted\n",
         fork.get(..8).unwrap(),
         old.get(..8).unwrap()
     );
@@ -493,7 +495,7 @@ fn the_last_run_of_all_projects_is_meant_where_all_are() {
         ),
         (
             &["show", "last~1", "--all"],
-            "error: there is no `last~1`: fewer runs are listed; `proem runs list` lists them\n",
+            "error: there is no `last~1`, because there are fewer runs; `proem runs list` lists them\n",
         ),
     ] {
         let run = other(args);
@@ -680,12 +682,12 @@ fn hashes_leave_no_text_behind() {
     assert_eq!((run.code(), run.stderr().contains("can't be replayed")), (1, true), "{}", run.stderr());
     let run = fixture.proem(&["runs", "show", "last", "--body"]);
     assert_eq!(run.code(), 1);
-    assert!(run.stderr().contains("is not kept: only hashes are (`records.keep`)"), "{}", run.stderr());
+    assert!(run.stderr().contains("is not kept; only hashes are kept (see `records.keep`)"), "{}", run.stderr());
     killed(&fixture, &server);
     assert!(!is_kept(&fixture, "It crashes"));
     let run = fixture.proem(&["runs", "resume"]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
-    assert!(run.stderr().contains("only hashes are kept of it (`records.keep`)"), "{}", run.stderr());
+    assert!(run.stderr().contains("only its hashes are kept (see `records.keep`)"), "{}", run.stderr());
 }
 
 #[test]
@@ -751,8 +753,8 @@ fn explained_runs_say_what_is_booked_and_learned() {
     let fixture = fixture(&server, "");
     let run = triage(&fixture, &["--explain", "--time-sensitive"]);
     let said = run.stderr();
-    assert!(said.contains("booked $0.000150 of $") && said.contains("reserved"), "{said}");
-    assert!(said.contains("profile  time  (time is short)"), "{said}");
+    assert!(said.contains("charged $0.000150 of $") && said.contains("reserved"), "{said}");
+    assert!(said.contains("profile  time  (a short answer is requested)"), "{said}");
 }
 
 #[test]
@@ -802,7 +804,7 @@ fn an_assembly_says_that_nobody_was_asked() {
     let shown = fixture.proem(&["runs", "show", "last", "--any"]).stdout().to_owned();
     assert!(shown.contains("called no model") && !shown.contains("`proem runs replay"), "{shown}");
     let compared = fixture.proem(&["runs", "diff", "last~1", "last", "--any"]).stdout().to_owned();
-    assert!(compared.contains("nobody was asked, so no cache was read; the stable prefix changed"), "{compared}");
+    assert!(compared.contains("no model was asked, so no cache was read; the stable prefix changed"), "{compared}");
     let id = fixture.proem(&["runs", "show", "last", "--any", "--json"]).json()["run"]["id"].clone();
     assert_eq!(fixture.proem(&["runs", "replay", id.as_str().unwrap()]).code(), 1);
 }

@@ -47,9 +47,9 @@ fn trimmed(text: &str) -> String {
 #[test]
 fn command_line() {
     let mut out = String::from(
-        "# The command line\n\nData goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a\n\
-         finding or a negative answer, 2 usage or configuration, 3 something outside failed, 130 ended at\n\
-         once by a second ^C.\n",
+        "# The command line\n\nData goes to standard output, everything else to standard error. Exit codes: 0 success,\n\
+         1 a finding or a negative answer, 2 a usage or configuration error, 3 an external failure (git,\n\
+         network, files), 130 ended at once by a second ^C.\n",
     );
     let mut commands = vec![Vec::new()];
     while let Some(path) = commands.pop() {

@@ -273,7 +273,10 @@ fn without_a_key_or_a_network_the_fallback_stands_in() {
     assert_eq!(output["because"], json!({ "kind": "failed", "what": "no-key" }));
     let run = fixture.proem(&["run", "reviews/strict", "--set", "title=x"]);
     assert_eq!(
-        (run.code(), run.stderr().contains("no key for provider `anthropic`; set ANTHROPIC_API_KEY")),
+        (
+            run.code(),
+            run.stderr().contains("no key for provider `anthropic`; set the environment variable ANTHROPIC_API_KEY")
+        ),
         (3, true)
     );
     assert_eq!(server.requests().len(), 0);
@@ -374,7 +377,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
     let args = ["run", "reviews/strict", "--batch", "rows.jsonl", "--out", "out.jsonl", "--concurrency", "1"];
     let run = fixture.proem(&args);
     assert_eq!(run.code(), 3, "{}", run.stderr());
-    assert!(run.stderr().contains("the same command goes on from here"), "{}", run.stderr());
+    assert!(run.stderr().contains("run the same command again to continue"), "{}", run.stderr());
     assert!(!fixture.repo.join("out.jsonl").exists());
     // A line that was cut off by the interruption is as good as none.
     let partial = fixture.repo.join("out.jsonl.partial");
@@ -411,7 +414,7 @@ fn ctrl_c_keeps_what_was_answered() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    assert!(stderr.contains("3 answered, 1 cancelled") && stderr.contains("the same command goes on"), "{stderr}");
+    assert!(stderr.contains("3 answered, 1 cancelled") && stderr.contains("run the same command again"), "{stderr}");
     let partial = fs::read_to_string(fixture.repo.join("out.jsonl.partial")).unwrap();
     assert_eq!(results(&partial).len(), 3);
 }
@@ -459,7 +462,11 @@ fn nothing_is_sent_that_may_take_more_tokens_than_the_run_may() {
     let fixture = fixture(&server, "");
     let run = fixture.proem(&["run", "reviews/strict", "--set", "title=It crashes", "--max-tokens", "100"]);
     assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 0), "{}", run.stderr());
-    assert!(run.stderr().contains("all attempts of a run may take 100; raise `--max-tokens`"), "{}", run.stderr());
+    assert!(
+        run.stderr().contains("all attempts of a run together may use 100; raise `--max-tokens`"),
+        "{}",
+        run.stderr()
+    );
     assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["refused"]);
     let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-tokens", "100"];
     let run = fixture.proem(&args);

@@ -184,7 +184,7 @@ fn json_of_a_folder_is_one_line_a_file() {
     let field = &found[8]["fields"][0]["findings"];
     let finding = field.as_array().unwrap().iter().find(|finding| finding["kind"] == "override").unwrap();
     assert_eq!((&finding["line"], &finding["column"]), (&json!(2), &json!(7)), "{finding}");
-    assert!(run.stderr().contains("not looked at: 1 binary, 1 larger than 1,048,576 bytes, 1 link, 1 not in the"));
+    assert!(run.stderr().contains("not scanned: 1 binary, 1 larger than 1,048,576 bytes, 1 link, 1 missing from the"));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn rows_are_scored_in_order_and_none_is_lost() {
             format!("line 5: no `text`, or one that is not a string; {form}"),
             format!("line 6: no `text`, or one that is not a string; {form}"),
             format!("line 7: not valid JSON at column 2; {form}"),
-            "line 9: longer than `--max-bytes`; shorten it, or raise that".to_owned(),
+            "line 9: longer than `--max-bytes`; shorten the line, or raise `--max-bytes`".to_owned(),
         ]
     );
     assert_eq!(run.stderr().lines().count(), 4);
@@ -417,11 +417,7 @@ fn a_calibration_fits_the_flag_point_and_can_be_undone() {
     fixture.write("few.jsonl", corpus(299));
     let run = fixture.proem(&["scan", "--calibrate", "few.jsonl"]);
     assert_eq!(run.code(), 1);
-    assert!(
-        run.stderr().contains("299 texts say too little about one in a hundred; give at least 300"),
-        "{}",
-        run.stderr()
-    );
+    assert!(run.stderr().contains("299 texts are too few to calibrate; give at least 300"), "{}", run.stderr());
     assert!(run.stderr().contains("few.jsonl:1"), "the highest are shown: {}", run.stderr());
     assert!(!fixture.base.join(file).exists());
 
@@ -430,7 +426,7 @@ fn a_calibration_fits_the_flag_point_and_can_be_undone() {
     fixture.write("attacks.jsonl", format!("{attacks}{attacks}"));
     let run = fixture.proem(&["scan", "--calibrate", "attacks.jsonl"]);
     assert_eq!(run.code(), 1, "{}", run.stderr());
-    assert!(run.stderr().contains("the flag point would rise by"), "{}", run.stderr());
+    assert!(run.stderr().contains("the flag threshold would rise by"), "{}", run.stderr());
     assert!(!fixture.base.join(file).exists());
 
     let ordinary = include_str!("../../../../evals/guard/benign.txt");

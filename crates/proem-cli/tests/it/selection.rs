@@ -86,8 +86,8 @@ fn caps_count_everything_that_is_named() {
     assert_eq!(named("max_tools = 3").0, 3);
     assert_eq!(named("max_tools = 2").0, 2);
     let (count, left_out, _, stderr) = named("max_tools = 1");
-    assert_eq!((count, left_out), (1, json!(["tool `browser`: over max_tools"])));
-    assert!(stderr.contains("note: tool `browser`: over max_tools\n"), "{stderr}");
+    assert_eq!((count, left_out), (1, json!(["tool `browser`: exceeds `max_tools`"])));
+    assert!(stderr.contains("note: tool `browser`: exceeds `max_tools`\n"), "{stderr}");
     assert_eq!(named("[assemble.modes.act]\nmax_tools = 4").0, 4);
 }
 
@@ -125,6 +125,6 @@ fn meaning_chooses_the_mode_where_nothing_else_does_unless_it_may_not() {
     assert!(reason.starts_with("examples of plan are nearest in meaning"), "{reason}");
     assert_eq!(calls, json!(1), "one vector serves everything");
     fixture.configure("config.toml", "[assemble]\nsemantic_mode = false\n");
-    let nothing = "nothing says that anything is to change".to_owned();
+    let nothing = "nothing in the task asks for a change".to_owned();
     assert_eq!(mode(&fixture, open), (json!("plan"), nothing, json!(0)));
 }

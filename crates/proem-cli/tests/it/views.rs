@@ -233,7 +233,7 @@ fn of_what_is_kept_as_hashes_the_broken_rule_is_shown() {
     triage(&fixture, "reviews/strict", "It hangs").answer();
     let shown = fixture.proem(&["runs", "show"]);
     let says =
-        "answered, calls\n  (the answer is not kept)\n  wrong: something breaks `enum`; what it is, is not kept\n";
+        "answered, calls\n  (the answer is not kept)\n  wrong: a value violates `enum`; the value itself is not kept\n";
     assert!(shown.answer().contains(says), "{}", shown.stdout());
 }
 

@@ -30,13 +30,13 @@ fn check(file: &[u8], kind: ErrorKind, problem: &str) {
 #[test]
 fn a_header_that_cannot_be_is_refused() {
     let number = |at: usize, number: u32| with(at, &number.to_le_bytes());
-    check(b"", ErrorKind::Format, "no table of vectors: it doesn't begin with `PROEMVEC`");
-    check(&with(0, b"X"), ErrorKind::Format, "no table of vectors: it doesn't begin with `PROEMVEC`");
-    check(&number(8, 2), ErrorKind::Format, "version 2 of the layout; this program reads version 1");
+    check(b"", ErrorKind::Format, "not a table of vectors: the file doesn't begin with `PROEMVEC`");
+    check(&with(0, b"X"), ErrorKind::Format, "not a table of vectors: the file doesn't begin with `PROEMVEC`");
+    check(&number(8, 2), ErrorKind::Format, "the layout has version 2; this program reads version 1");
     check(&number(12, 0), ErrorKind::Size, "the dimension is 0, not 1 to 4096");
     check(&number(12, u32::MAX), ErrorKind::Size, "the dimension is 4294967295, not 1 to 4096");
     check(&number(12, 3), ErrorKind::Size, "19 bytes follow the rows");
-    check(&number(12, 5), ErrorKind::Size, "the file ends within the rows: 95 bytes are due, 76 are left");
+    check(&number(12, 5), ErrorKind::Size, "the file ends within the rows: 95 bytes are expected, 76 are left");
     check(&number(16, 0), ErrorKind::Size, "the number of rows is 0, not 1 to 16777216");
     check(&number(16, u32::MAX), ErrorKind::Size, "the number of rows is 4294967295, not 1 to 16777216");
     let slots = |slots: u32| format!("{slots} slots for 19 rows: a power of two, at least twice the rows, is needed");
@@ -44,9 +44,9 @@ fn a_header_that_cannot_be_is_refused() {
         check(&number(20, count), ErrorKind::Size, &slots(count));
     }
     check(&number(20, u32::MAX), ErrorKind::Size, "the number of slots is 4294967295, not 2 to 1073741824");
-    let problem = "the file ends within the hash table: 4294967296 bytes are due, 609 are left";
+    let problem = "the file ends within the hash table: 4294967296 bytes are expected, 609 are left";
     check(&number(20, 1 << 30), ErrorKind::Size, problem);
-    let problem = "the file ends within the tokens: 4294967295 bytes are due, 277 are left";
+    let problem = "the file ends within the tokens: 4294967295 bytes are expected, 277 are left";
     check(&number(24, u32::MAX), ErrorKind::Size, problem);
     check(&number(28, 1), ErrorKind::Size, "the reserved field is 1, not 0 to 0");
 }
@@ -109,7 +109,7 @@ fn a_changed_table_is_found_on_request() {
     let changed = with(whole.len() - 1, &[1]);
     let model = StaticModel::load(&changed).unwrap();
     let error = model.verify().expect_err("another table");
-    let problem = format!("the table of `{}` was changed; get the file anew", model.model());
+    let problem = format!("the vector table of `{}` was modified; install it again", model.model());
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::Checksum, problem));
     // Another digest is another model, whose vectors don't meet those of the first.
     let renamed = with(32, &[0xab, 0xcd]);

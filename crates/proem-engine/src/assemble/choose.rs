@@ -132,7 +132,8 @@ fn too_small(bench: &Bench<'_, '_>, limits: &[Limit], tokens: &[usize]) -> Error
             list.push(format!("`profile` {learned}"));
         }
         format!(
-            "budget too small: {name} may have {limit} tokens and needs {needed} at the least ({}); raise the limit or shorten these",
+            "budget too small: {name} may have {limit} tokens and needs at least {needed} ({}); raise the limit or \
+             shorten these sections",
             list.join(", ")
         )
     };

@@ -38,7 +38,8 @@ impl Learned {
         if prompt.file.sections.iter().any(|section| section.spec.name == NAME) {
             let id = &prompt.id;
             let problem = format!(
-                "section `{NAME}` of `{}/{}` is what adaptation adds; give the prompt's own section another name",
+                "section `{NAME}` of `{}/{}` has the name that is reserved for what the prompt learns; rename the \
+                 section in the prompt file",
                 id.agent, id.name
             );
             return Err(Error::new(ErrorKind::InvalidInput, problem));

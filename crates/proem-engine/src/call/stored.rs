@@ -56,7 +56,7 @@ struct Stored {
 }
 
 fn unreadable<E: serde::de::Error>() -> E {
-    E::custom("a label names a source or an audience that does not exist")
+    E::custom("a trust label names an unknown source or audience")
 }
 
 /// A [`Label`], for `#[serde(with)]`.

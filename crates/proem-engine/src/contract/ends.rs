@@ -74,20 +74,25 @@ impl Endless {
     pub(super) fn words(&self) -> String {
         let what = match self.lack {
             Lack::Dialect => format!("is another dialect; write the schema for `{DIALECT}`"),
-            Lack::Id => "moves what references mean; leave `$id` out below the root".into(),
-            Lack::Reference => "refers to something else than a place in this schema; write `#/$defs/…`".into(),
-            Lack::Target => "refers to a place that this schema doesn't have; add it under `$defs`".into(),
-            Lack::Recursion => "contains itself, so that nothing would end; write the levels out".into(),
-            Lack::Depth => format!("stands more than {MAX_DEPTH} levels deep; flatten the schema"),
-            Lack::Places => format!("has more than {MAX_PLACES} places to check; take alternatives apart"),
+            Lack::Id => "changes what references resolve to; remove `$id` below the root".into(),
+            Lack::Reference => "refers to something outside this schema; write `#/$defs/…`".into(),
+            Lack::Target => "refers to a definition that is missing; add it under `$defs`".into(),
+            Lack::Recursion => {
+                "is recursive, so its values have no maximum depth; write out a fixed number of levels".into()
+            }
+            Lack::Depth => format!("is nested more than {MAX_DEPTH} levels deep; flatten the schema"),
+            Lack::Places => {
+                format!("has more than {MAX_PLACES} places to check; split alternatives into separate schemas")
+            }
             Lack::Root => {
-                "is not always an object; wrap the value: `{\"type\": \"object\", \"properties\": {\"value\": …}}`"
+                "can be something other than an object; wrap the value: `{\"type\": \"object\", \"properties\": \
+                 {\"value\": …}}`"
                     .into()
             }
-            Lack::Type => "allows any kind of value; add `type`".into(),
+            Lack::Type => "allows any type of value; add `type`".into(),
             Lack::Items => "is a list of anything; add `items`".into(),
-            Lack::MaxLength => "is a text without a maximum; add `maxLength`".into(),
-            Lack::MaxItems => "is a list without a maximum; add `maxItems`".into(),
+            Lack::MaxLength => "is a string without a maximum length; add `maxLength`".into(),
+            Lack::MaxItems => "is a list without a maximum length; add `maxItems`".into(),
             Lack::MaxProperties => "is a map without a maximum; add `maxProperties`".into(),
             Lack::NameLength => "is a map whose names have no maximum; add `propertyNames` with `maxLength`".into(),
         };

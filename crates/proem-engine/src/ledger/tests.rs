@@ -114,7 +114,7 @@ fn refusals_say_what_to_do() {
                 spent: spent(cents(26), 0),
                 wanted: cents(5),
             }),
-            "a call that may cost up to $0.05 does not fit: $0.26 of $0.30 a day for this project are spent; \
+            "a call that may cost up to $0.05 exceeds the budget: $0.26 of $0.30 a day for this project are spent; \
              raise `budget.project.day`, or wait until tomorrow",
         ),
         (
@@ -123,23 +123,24 @@ fn refusals_say_what_to_do() {
                 spent: spent(cents(30), 12_345),
                 wanted: 1,
             }),
-            "a call that may cost up to $0.000000001 does not fit: $0.30 of $0.30 a month for this project are spent \
-             and $0.000012345 reserved by open calls; raise `budget.project.month`, or wait until next month",
+            "a call that may cost up to $0.000000001 exceeds the budget: $0.30 of $0.30 a month for this project are \
+             spent and $0.000012345 reserved by calls in progress; raise `budget.project.month`, or wait until next \
+             month",
         ),
         (
             Refusal::Short(Short { cap: dollars(Period::Run, cents(1)), spent: spent(0, 0), wanted: cents(5) }),
-            "a call that may cost up to $0.05 does not fit: $0.00 of $0.01 a run for this project are spent; \
+            "a call that may cost up to $0.05 exceeds the budget: $0.00 of $0.01 a run for this project are spent; \
              raise `--max-cost` or `budget.project.run`, or keep fewer tokens free for the answer",
         ),
         (
             Refusal::Short(Short { cap: tokens(Period::Run), spent: spent(4_000, 0), wanted: 1_001 }),
-            "a call that may take up to 1001 tokens does not fit: 4000 tokens of 5000 tokens a run for all projects are \
-             spent; raise `budget.user.run_tokens`, or start another run",
+            "a call that may take up to 1001 tokens exceeds the budget: 4000 tokens of 5000 tokens a run for all \
+             projects are spent; raise `budget.user.run_tokens`, or start another run",
         ),
         (
             Refusal::Short(Short { cap: tokens(Period::Day), spent: spent(0, 0), wanted: 5_001 }),
-            "a call that may take up to 5001 tokens does not fit: 0 tokens of 5000 tokens a day for all projects are \
-             spent; raise `budget.user.day_tokens`, or keep fewer tokens free for the answer",
+            "a call that may take up to 5001 tokens exceeds the budget: 0 tokens of 5000 tokens a day for all projects \
+             are spent; raise `budget.user.day_tokens`, or keep fewer tokens free for the answer",
         ),
         (
             Refusal::Short(Short {
@@ -147,17 +148,18 @@ fn refusals_say_what_to_do() {
                 spent: spent(0, cents(26)),
                 wanted: cents(5),
             }),
-            "a call that may cost up to $0.05 does not fit: $0.00 of $0.30 a day for this project are spent and $0.26 \
-             reserved by open calls; wait until they are settled, or raise `budget.project.day`",
+            "a call that may cost up to $0.05 exceeds the budget: $0.00 of $0.30 a day for this project are spent and \
+             $0.26 reserved by calls in progress; wait until those calls end, or raise `budget.project.day`",
         ),
         (
             Refusal::NoPrice,
-            "what a call costs is not known for this model, and no cap counts tokens; set one, such as \
+            "the price of this model is unknown, and no budget limits tokens; set one, such as \
              `budget.user.day_tokens`, or the model's prices",
         ),
         (
             Refusal::NoBound,
-            "how long the answer may be is not known, so no cap can hold it; set `output` under `budget` in the prompt",
+            "the maximum length of the answer is unknown, so no budget can limit it; set `output` under `budget` in \
+             the prompt file",
         ),
     ] {
         assert_eq!(refusal.in_words(), expected);

@@ -10,11 +10,12 @@ impl Refusal {
         match self {
             Self::Short(short) => short.in_words(),
             Self::NoPrice => String::from(
-                "what a call costs is not known for this model, and no cap counts tokens; set one, such as \
+                "the price of this model is unknown, and no budget limits tokens; set one, such as \
                  `budget.user.day_tokens`, or the model's prices",
             ),
             Self::NoBound => String::from(
-                "how long the answer may be is not known, so no cap can hold it; set `output` under `budget` in the prompt",
+                "the maximum length of the answer is unknown, so no budget can limit it; set `output` under `budget` \
+                 in the prompt file",
             ),
         }
     }
@@ -28,7 +29,7 @@ impl Short {
         let (wanted, settled, most) = (amount(self.wanted), amount(self.spent.settled), amount(self.cap.most));
         let reserved = match self.spent.open {
             0 => String::new(),
-            open => format!(" and {} reserved by open calls", amount(open)),
+            open => format!(" and {} reserved by calls in progress", amount(open)),
         };
         let (period, whose, key) = (self.period(), self.whose(), self.key());
         let takes = match self.cap.unit {
@@ -36,7 +37,7 @@ impl Short {
             Unit::Tokens => "take",
         };
         let remedy = match (self.room(), self.cap.period) {
-            (Room::Later | Room::Enough, _) => format!("wait until they are settled, or raise {key}"),
+            (Room::Later | Room::Enough, _) => format!("wait until those calls end, or raise {key}"),
             (Room::None, _) if self.wanted > self.cap.most => {
                 format!("raise {key}, or keep fewer tokens free for the answer")
             }
@@ -45,7 +46,7 @@ impl Short {
             (Room::None, Period::Month) => format!("raise {key}, or wait until next month"),
         };
         format!(
-            "a call that may {takes} up to {wanted} does not fit: {settled} of {most} {period} {whose} are \
+            "a call that may {takes} up to {wanted} exceeds the budget: {settled} of {most} {period} {whose} are \
              spent{reserved}; {remedy}"
         )
     }

@@ -75,19 +75,19 @@ impl Ground {
     pub fn in_words(&self) -> String {
         let listed = listed(&self.names, self.others);
         match self.rule {
-            Rule::Baseline => "baseline: holds for every task".to_owned(),
+            Rule::Baseline => "baseline: applies to every task".to_owned(),
             Rule::Failures => {
                 let of = if listed.is_empty() { String::new() } else { format!(" of {listed}") };
                 match self.failures {
                     Some(1) => format!("failures: 1 recent failure{of}"),
                     Some(count @ 1..) => format!("failures: {count} recent failures{of}"),
-                    Some(0) | None => format!("failures: recent ones{of}"),
+                    Some(0) | None => format!("failures: recent failures{of}"),
                 }
             }
             Rule::Risks => format!("risks: {listed}"),
             Rule::Retry => "retry: the last result was not good enough".to_owned(),
             Rule::Time => "time: a short answer is asked for".to_owned(),
-            Rule::Compliance => "compliance: it is to be considered".to_owned(),
+            Rule::Compliance => "compliance: it is asked for".to_owned(),
             Rule::Format => format!("format: {listed} is asked for"),
         }
     }

@@ -119,10 +119,10 @@ impl Adapted {
         }
         let words = |count: usize| format!("{count} {what} {}", if count == 1 { "name" } else { "names" });
         if !others.is_empty() {
-            self.notes.push(format!("{} not registered: only counted", words(others.len())));
+            self.notes.push(format!("{} not in the registry: counted, but not named", words(others.len())));
         }
         if !beyond.is_empty() {
-            self.notes.push(format!("{} beyond the first {most}: only counted", words(beyond.len())));
+            self.notes.push(format!("{} beyond the first {most}: counted, but not named", words(beyond.len())));
         }
         let others = u64::try_from(others.len().saturating_add(beyond.len())).unwrap_or(u64::MAX);
         Slot { names: shown.into_iter().map(str::to_owned).collect(), others }

@@ -62,7 +62,7 @@ pub fn derive(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) -
         risks.extend(newest.issue.risks.iter().cloned());
     }
     if given_up > 0 {
-        notes.push(format!("no recovery is asked for any more after {} retries", ageing.retries));
+        notes.push(format!("recovery steps are no longer requested after {} retries", ageing.retries));
     }
     let signals = Signals {
         needs_retry,
@@ -104,8 +104,8 @@ fn in_window<'r>(history: &'r [Recorded], ageing: Ageing, now: Time, notes: &mut
         }
     }
     note(notes, old, |counted| format!("{counted} left out: older than {}", days(ageing.days)));
-    note(notes, repeated, |counted| format!("{counted} left out: there already"));
-    note(notes, ahead, |counted| format!("{counted} from the future: taken as of now"));
+    note(notes, repeated, |counted| format!("{counted} left out: recorded twice"));
+    note(notes, ahead, |counted| format!("{counted} dated in the future: treated as of now"));
     results.sort_by_key(|record| record.at.min(now));
     results
 }

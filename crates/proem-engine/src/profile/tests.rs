@@ -177,8 +177,8 @@ fn histories_become_signals() {
     // Seven days are in the window; a moment more is not.
     derives(&["168 a z x"], "retry; x; 1; z", &[]);
     derives(&["169 a z x"], "go on; ; 0; ", &["1 record left out: older than 7 days"]);
-    derives(&["2 a z x", "2 a z x"], "retry; x; 1; z", &["1 record left out: there already"]);
-    derives(&["-5 a z x"], "retry; x; 1; z", &["1 record from the future: taken as of now"]);
+    derives(&["2 a z x", "2 a z x"], "retry; x; 1; z", &["1 record left out: recorded twice"]);
+    derives(&["-5 a z x"], "retry; x; 1; z", &["1 record dated in the future: treated as of now"]);
 }
 
 #[test]
@@ -192,7 +192,10 @@ fn a_success_ends_the_failures_of_its_kind() {
     derives(
         &["3 a z x", "-9 a z ok"],
         "go on; ; 0; ",
-        &["1 record from the future: taken as of now", "1 record left out: a success of the same kind came after"],
+        &[
+            "1 record dated in the future: treated as of now",
+            "1 record left out: a success of the same kind came after",
+        ],
     );
 }
 
@@ -236,7 +239,7 @@ fn retries_are_capped() {
     derives(
         &["4 a z x", "3 a z x", "2 a z x"],
         "go on; x; 3; z",
-        &["no recovery is asked for any more after 2 retries"],
+        &["recovery steps are no longer requested after 2 retries"],
     );
 }
 

@@ -172,7 +172,7 @@ impl<'s> Walk<'s> {
             match elements.cmp(&MAX_ELEMENTS.saturating_add(1)) {
                 Ordering::Less => self.node(node),
                 Ordering::Equal => self.fault(format!(
-                    "the templates have more than {MAX_ELEMENTS} elements, partials counted each time they stand"
+                    "the templates have more than {MAX_ELEMENTS} elements, counting each use of a partial"
                 )),
                 Ordering::Greater => return,
             }
@@ -202,8 +202,9 @@ impl<'s> Walk<'s> {
     fn expression(&mut self, call: &'s Call) {
         let name = self.helper_name(call);
         if let Some(name) = name.filter(|name| MARKERS.contains(name)) {
-            return self
-                .fault(format!("`{name}` shapes the request and can't stand inside a section, block or partial"));
+            return self.fault(format!(
+                "`{name}` structures the request and can't be used inside a section, block or partial"
+            ));
         }
         let helper = name.filter(|name| HELPERS.contains(name) || *name == RAW);
         match helper {
@@ -221,20 +222,23 @@ impl<'s> Walk<'s> {
     }
 
     fn unknown_helper(&mut self, name: &str) {
-        self.fault(format!("unknown helper `{name}`; known are {}", HELPERS.join(", ")));
+        self.fault(format!("unknown helper `{name}`; known: {}", HELPERS.join(", ")));
     }
 
     fn print(&mut self, path: &'s Path) {
         let Some((shape, _)) = self.path(path) else { return };
         let name = path.written.as_str();
         match shape {
-            Shape::Inputs => self.fault(format!("`{name}` is all inputs together; print one of them")),
+            Shape::Inputs => self.fault(format!("`{name}` means all inputs together; print a single input")),
             Shape::Computed => {}
             Shape::Value(typed) => {
                 match kind(typed.schema) {
                     Kind::Scalar => {}
                     Kind::Unknown => self.fault(format!("`{name}` has no declared type; declare it in input.schema")),
-                    other => self.fault(format!("`{name}` is {}; go through it or use json", other.as_str())),
+                    other => self.fault(format!(
+                        "`{name}` is {}; iterate over it with #each, or print it with json",
+                        other.as_str()
+                    )),
                 }
                 if typed.presence != Presence::Always {
                     self.fault(format!("`{name}` is optional; put it inside {{{{#if {name}}}}}"));
@@ -252,7 +256,8 @@ impl<'s> Walk<'s> {
         }
         match self.value(argument) {
             Some((Shape::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
-                "json can't print an untrusted value: its text is put in only when the section is contained; print its fields",
+                "json can't print an untrusted value: its text is inserted only after the section is marked as \
+                 untrusted; print its fields instead",
             ),
             Some((Shape::Inputs, _)) => self.fault("json can't print all inputs together; print one of them"),
             _ => {}
@@ -279,7 +284,7 @@ impl<'s> Walk<'s> {
             } else if typed.presence == Presence::Inside {
                 self.fault(format!("`{name}` is given part of an optional value; put it inside an #if"));
             } else if typed.trust == InputTrust::Untrusted && name != "len" && !is_number(typed.schema) {
-                self.fault(format!("`{name}` can't look into an untrusted value"));
+                self.fault(format!("`{name}` can't be used on an untrusted value"));
             }
         }
     }
@@ -381,7 +386,7 @@ impl<'s> Walk<'s> {
                 Shape::Value(typed) if kind(typed.schema) == Kind::Object => {
                     Ok(Frame::of(Shape::Value(Typed { presence: Presence::Always, ..typed })))
                 }
-                _ => Err(format!("#{name} can't go into this value")),
+                _ => Err(format!("#{name} can't be used on this value")),
             };
             // A list that is absent is rendered as an empty one.
             let absent = match shape {
@@ -423,12 +428,12 @@ impl<'s> Walk<'s> {
                 match frame.keys {
                     Some((Keys::Indices, _) | (Keys::Names, InputTrust::Trusted)) => {}
                     Some(_) => {
-                        self.fault("the key of an untrusted object is text from outside; declare its properties");
+                        self.fault("the key of an untrusted object is untrusted text; declare the object's properties");
                     }
-                    None => self.fault("only a loop has a second value, its key; write `as |value|`"),
+                    None => self.fault("only a loop has a second block parameter, the key; write `as |value|`"),
                 }
             }
-            _ => self.fault("a block has two values at most, as |value key|"),
+            _ => self.fault("a block has at most two parameters: `as |value key|`"),
         }
         frame.stays = stays;
         self.frames.push(frame);
@@ -467,7 +472,7 @@ impl<'s> Walk<'s> {
         let Some(template) = analysis.partials.get(name.as_str()) else {
             let known: Vec<&str> = analysis.partials.keys().map(String::as_str).collect();
             let known =
-                if known.is_empty() { "there are none".to_owned() } else { format!("known are {}", known.join(", ")) };
+                if known.is_empty() { "there are none".to_owned() } else { format!("known: {}", known.join(", ")) };
             return self.fault(format!("unknown partial `{name}`; {known}"));
         };
         let at = self.at;

@@ -59,7 +59,7 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
             Ok(prompt) => {
                 if prompt.file.strict.version != version.version {
                     let text = format!(
-                        "the file is named {} and says proem.version {}",
+                        "the file is named {}, but its proem.version is {}",
                         version.version, prompt.file.strict.version
                     );
                     say(Severity::Error, text);
@@ -92,7 +92,9 @@ fn bare(problem: &str) -> String {
 fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
     let Some(file) = &prompt.file.strict.cases else { return };
     match book.file(&format!("{name}/{file}")) {
-        None => say(Severity::Error, format!("proem.cases names `{file}`, which is not beside the file")),
+        None => {
+            say(Severity::Error, format!("proem.cases names `{file}`, which is not in the folder of the prompt file"));
+        }
         Some((text, _)) => {
             if let Err(error) = Cases::parse(file, text.as_str()) {
                 error.problems().iter().for_each(|problem| say(Severity::Error, bare(problem)));
@@ -111,7 +113,8 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
         Ok(Some(answer)) => answer,
         Ok(None) => {
             if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
-                let text = "proem.fallback is no text, and nothing says what else the answer is; add `output.schema`";
+                let text = "proem.fallback is not a string, and no schema declares another type of answer; add \
+                            `output.schema`";
                 say(Severity::Error, text.into());
             }
             return;
@@ -119,7 +122,8 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
     };
     if !answer.filled.is_empty() {
         let text = format!(
-            "output.schema can't state maxima, which were filled in at {}; put the schema into a file and name it in proem.output_schema",
+            "output.schema can't state maximum lengths, so defaults were used for {}; to set them, put the schema into \
+             a file and name the file in proem.output_schema",
             answer.filled.join(", ")
         );
         say(Severity::Warning, text);
@@ -145,7 +149,8 @@ fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
                 say(
                     Severity::Error,
                     format!(
-                        "section `{name}` ({}) prints `{input}`, which changes from call to call and would miss the cache; move it to a section with `cache: never`",
+                        "section `{name}` ({}) prints `{input}`, which changes from call to call and would cause cache \
+                         misses; move it to a section with `cache: never`",
                         section.spec.cache.as_str()
                     ),
                 );
@@ -155,7 +160,8 @@ fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
             say(
                 Severity::Warning,
                 format!(
-                    "section `{name}` ({}) has `{found}` written out; a date or id that is meant to change would miss the cache",
+                    "section `{name}` ({}) contains the literal `{found}`; if this date or id changes later, the cache \
+                     misses",
                     section.spec.cache.as_str()
                 ),
             );
@@ -213,7 +219,7 @@ fn system(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
     ];
     for (what, words) in wanted {
         if !words.iter().any(|word| text.contains(word)) {
-            say(Severity::Warning, format!("the system prompt names no {what}"));
+            say(Severity::Warning, format!("the system prompt states no {what}"));
         }
     }
 }

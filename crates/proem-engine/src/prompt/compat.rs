@@ -173,7 +173,8 @@ fn foreign_notes(name: &str, template: &Template) -> Vec<String> {
 }
 
 /// What is said of `{% … %}`.
-pub(super) const FOREIGN: &str = "`{% … %}` is no tag of Handlebars and is printed as it stands; write {{#if …}}, {{#each …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
+pub(super) const FOREIGN: &str = "`{% … %}` is not a Handlebars tag and is printed unchanged; write {{#if …}}, {{#each \
+                                  …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
 
 fn compile(name: &str, text: &str) -> Result<Template, Error> {
     parse(text).map_err(|e| {

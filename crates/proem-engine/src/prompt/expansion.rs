@@ -44,7 +44,7 @@ fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Temp
         let inner = match &node.element {
             Element::Inline(inline) => {
                 let Some(name) = &inline.name else {
-                    return refuse("an inline partial's name is one text, written out");
+                    return refuse("the name of an inline partial must be a string literal");
                 };
                 known.entry(name).or_default().push(&inline.body);
                 [Some(&inline.body), None]
@@ -100,7 +100,7 @@ impl Walk<'_> {
             sum.depth = sum.depth.max(here.depth.saturating_add(inner.depth));
         }
         if sum.partials > MAX_PARTIALS {
-            return refuse(format!("more than {MAX_PARTIALS} partials, each counted every time it stands"));
+            return refuse(format!("more than {MAX_PARTIALS} partials, counting each use"));
         }
         if sum.depth > MAX_DEPTH {
             return refuse(format!("partials and blocks nested deeper than {MAX_DEPTH}"));

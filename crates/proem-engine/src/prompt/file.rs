@@ -272,7 +272,7 @@ impl Reader<'_> {
         }
         for name in properties.into_iter().flatten().map(|(name, _)| name.as_str()) {
             if HELPERS.contains(&name) || MARKERS.contains(&name) || name == RAW {
-                say(format!("input `{name}` has the name of a helper; choose another"), None);
+                say(format!("input `{name}` has the name of a helper; rename the input"), None);
             }
         }
         if !header.places.inputs_known {
@@ -287,7 +287,7 @@ impl Reader<'_> {
         for (index, spec) in strict.sections.iter().enumerate() {
             for ladder in spec.ladders.iter().filter(|ladder| !declared(&ladder.input)) {
                 let message = format!(
-                    "section `{}` has a ladder for `{}`, which input.schema does not declare",
+                    "section `{}` has a ladder (list of shortening steps) for `{}`, which input.schema does not declare",
                     spec.name, ladder.input
                 );
                 say(message, header.places.sections.get(index));
@@ -402,7 +402,7 @@ impl Cutter<'_, '_> {
                 Some("role") => return self.role(call, at),
                 Some("section") => return self.section(call, at),
                 Some(name @ ("history" | "media")) => {
-                    return self.fault(at, format!("`{name}` has no place in a file with `proem`"));
+                    return self.fault(at, format!("`{name}` is not allowed in a file with a `proem` key"));
                 }
                 _ => {}
             }
@@ -414,7 +414,11 @@ impl Cutter<'_, '_> {
                 Element::Text(text) if text.written.trim().is_empty() => {}
                 Element::Comment(_) => {}
                 Element::Block(_) => {
-                    self.fault(at, "a block outside any section; markers stand before blocks, never in them".into());
+                    self.fault(
+                        at,
+                        "this block is outside any section; put a section marker before the block, not inside it"
+                            .into(),
+                    );
                     self.current = Current::Broken;
                 }
                 element => {
@@ -446,8 +450,8 @@ impl Cutter<'_, '_> {
                 self.role = RoleSeen::Is(role);
                 return;
             }
-            Some(Role::Model) => "role \"model\" has no place in a file with `proem`; use system or user",
-            None => "role takes one of \"system\" and \"user\", written out",
+            Some(Role::Model) => "role \"model\" is not allowed in a file with a `proem` key; use system or user",
+            None => "role takes a literal, \"system\" or \"user\"",
         };
         self.role = RoleSeen::Broken;
         self.fault(at, problem.into());
@@ -457,7 +461,7 @@ impl Cutter<'_, '_> {
         self.close();
         self.current = Current::Broken;
         let Some(name) = literal(call) else {
-            return self.fault(at, "section takes a name, written out".into());
+            return self.fault(at, "section takes a literal name".into());
         };
         let Some(spec) = self.strict.sections.iter().find(|spec| spec.name == name).cloned() else {
             if self.header.places.sections_known {
@@ -468,20 +472,22 @@ impl Cutter<'_, '_> {
             return;
         };
         if !self.seen.insert(spec.name.clone()) {
-            return self.fault(at, format!("section `{name}` has a second marker"));
+            return self.fault(at, format!("section `{name}` has two markers; remove one"));
         }
         let role = match self.role {
             RoleSeen::Is(role) => role,
             RoleSeen::Broken => return,
             RoleSeen::None => {
-                return self.fault(at, format!("section `{name}` stands before the first {{{{role}}}}"));
+                return self.fault(at, format!("section `{name}` comes before the first {{{{role}}}}"));
             }
         };
         if let Some(before) = self.cut.last()
             && before.spec.rank() > spec.rank()
         {
-            let message =
-                format!("section `{name}` stands after `{}`, against the order of their classes", before.spec.name);
+            let message = format!(
+                "section `{name}` must come before `{}`, because sections are ordered by trust",
+                before.spec.name
+            );
             self.fault(at, message);
         }
         self.roles(&spec, role, at);
@@ -496,19 +502,28 @@ impl Cutter<'_, '_> {
                     .cut
                     .last()
                     .map_or_else(|| "the system role".to_owned(), |s| format!("`{}` in the system role", s.spec.name));
-                self.fault(at, format!("section `{name}` is untrusted and stands beside {other}; contained text stands only in user messages"));
-            }
-            (Role::System, Trust::Task) => {
-                self.fault(at, format!("section `{name}` is the task; it stands in a user message"));
-            }
-            (Role::User, _) if spec.rank() <= Rank::TrustedStatic => {
-                self.fault(at, format!("section `{name}` ({}) stands under the system role", spec.rank().as_str()));
-            }
-            (Role::System, _) if self.cut.iter().any(|section| section.role == Role::User) => {
                 self.fault(
                     at,
-                    format!("section `{name}` is under a second system role; there is one, and it comes first"),
+                    format!(
+                        "section `{name}` is untrusted and is in the same message as {other}; untrusted text is \
+                         allowed only in user messages"
+                    ),
                 );
+            }
+            (Role::System, Trust::Task) => {
+                self.fault(at, format!("section `{name}` is the task; put it into a user message"));
+            }
+            (Role::User, _) if spec.rank() <= Rank::TrustedStatic => {
+                self.fault(
+                    at,
+                    format!(
+                        "section `{name}` ({}) is under the user role; move it under the system role",
+                        spec.rank().as_str()
+                    ),
+                );
+            }
+            (Role::System, _) if self.cut.iter().any(|section| section.role == Role::User) => {
+                self.fault(at, format!("section `{name}` is under a second system role; use only one, at the start"));
             }
             _ => {}
         }
@@ -528,7 +543,8 @@ fn literal(call: &Call) -> Option<&str> {
 }
 
 /// What is said of `{% … %}`.
-const FOREIGN: &str = "`{% … %}` is no tag of Handlebars; write {{#if …}}, {{#each …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
+const FOREIGN: &str = "`{% … %}` is not a Handlebars tag; write {{#if …}}, {{#each …}}, or, if it is meant as text, \
+                       {{{{raw}}}}{% … %}{{{{/raw}}}}";
 
 fn problem_in_partial(name: &str, at: At, message: &str) -> String {
     format!("error: {message}\n --> partial `{name}`:{}:{}", at.line, at.column)

@@ -253,7 +253,7 @@ fn sections(node: Option<&Node>, whole: Span, places: &mut Places, problems: &mu
         }
         if let Some(earlier) = specs.iter().rev().find(|earlier| earlier.rank() > spec.rank()) {
             let (a, b) = (spec.rank().as_str(), earlier.rank().as_str());
-            let message = format!("section `{}` ({a}) stands after `{}` ({b}); put it before", spec.name, earlier.name);
+            let message = format!("section `{}` ({a}) comes after `{}` ({b}); move it before", spec.name, earlier.name);
             error(problems, message, item.span);
         }
         specs.push(spec);
@@ -279,11 +279,7 @@ fn section(node: &Node, problems: &mut Problems) -> Option<SectionSpec> {
     let trust = node.get("trust").and_then(|n| word(n, "trust", &Trust::WORDS, problems));
     if node.get("trust").is_none() {
         let words: Vec<&str> = Trust::WORDS.iter().map(|(word, _)| *word).collect();
-        error(
-            problems,
-            format!("section `{name}` has no trust label; expected one of {}", words.join(", ")),
-            node.span,
-        );
+        error(problems, format!("section `{name}` has no `trust`; expected one of {}", words.join(", ")), node.span);
     }
     let trust = trust?;
     let cache =
@@ -295,7 +291,7 @@ fn section(node: &Node, problems: &mut Problems) -> Option<SectionSpec> {
     {
         error(
             problems,
-            format!("section `{name}`: layer `{}` does not go with trust `{}`", layer.as_str(), trust.as_str()),
+            format!("section `{name}`: layer `{}` can't be combined with trust `{}`", layer.as_str(), trust.as_str()),
             node.span,
         );
     }
@@ -304,7 +300,7 @@ fn section(node: &Node, problems: &mut Problems) -> Option<SectionSpec> {
         Some(n) => match n.as_str().and_then(Tag::new) {
             Some(tag) => tag,
             None => {
-                error(problems, "tag is not a word of letters, digits and `_`".into(), n.span);
+                error(problems, "`tag` must consist of letters, digits and `_`".into(), n.span);
                 return None;
             }
         },
@@ -349,13 +345,13 @@ fn keep(node: &Node, trust: Trust, problems: &mut Problems) -> Keep {
         Some(n) => match n.as_str() {
             Some("required") => true,
             _ => {
-                error(problems, "keep has one value, `required`; for anything else give a priority".into(), n.span);
+                error(problems, "`keep` accepts only `required`; otherwise use `priority`".into(), n.span);
                 always
             }
         },
     };
     if required && let Some(n) = node.get("priority") {
-        error(problems, "a section that is always kept has no priority".into(), n.span);
+        error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
     }
     if required { Keep::Required } else { Keep::Priority(priority.unwrap_or(50)) }
 }
@@ -367,13 +363,13 @@ fn ladders(node: Option<&Node>, problems: &mut Problems) -> Vec<Ladder> {
         let rungs: Option<Vec<Rung>> = match &node.data {
             Data::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
             _ => {
-                error(problems, "a ladder is a list of rungs, best first".into(), node.span);
+                error(problems, "a ladder must be a list of shortening steps, the fullest first".into(), node.span);
                 None
             }
         };
         let Some(rungs) = rungs else { continue };
         if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
-            error(problems, "rungs go down: full, brief, count, omitted".into(), node.span);
+            error(problems, "the steps of a ladder must be in the order full, brief, count, omitted".into(), node.span);
             continue;
         }
         ladders.push(Ladder { input: key.name.clone(), rungs });
@@ -394,7 +390,7 @@ pub(crate) fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Op
 pub(crate) fn string(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
     let text = node.as_str().map(str::to_owned);
     if text.is_none() {
-        error(problems, format!("{what} is not a text; put it in quotes"), node.span);
+        error(problems, format!("{what} is not a string; put it in quotes"), node.span);
     }
     text
 }

@@ -117,7 +117,7 @@ impl Prompt {
 
 /// What is said of a schema file that isn't there.
 pub(crate) fn missing_schema(file: &str) -> String {
-    format!("proem.output_schema names `{file}`, which is not beside the file")
+    format!("proem.output_schema names `{file}`, which is not in the folder of the prompt file")
 }
 
 /// A prompt's name as the name of a tool.

@@ -45,7 +45,7 @@ fn scalar(text: &str, named: &Schemas) -> Result<Json, String> {
         _ if SCALARS.contains(&name) => Map::from_iter([("type".to_owned(), json!(name))]),
         _ => match named.get(name) {
             Some(Json::Object(schema)) => schema.clone(),
-            _ => return Err(format!("unknown type `{name}`; known are {}", SCALARS.join(", "))),
+            _ => return Err(format!("unknown type `{name}`; known: {}", SCALARS.join(", "))),
         },
     };
     if let Some(description) = description.filter(|text| !text.is_empty()) {
@@ -82,7 +82,7 @@ fn object(map: &Map<String, Json>, named: &Schemas, at: &str) -> Result<Json, St
             Some("object") => value(schema, named, &at)?,
             Some("enum") if schema.is_array() => json!({ "enum": schema }),
             Some("enum") => return Err(format!("`{at}` is an enum and needs a list of values")),
-            Some(other) => return Err(format!("`{at}` says `({other})`; known are array, object and enum")),
+            Some(other) => return Err(format!("`{at}` says `({other})`; known: array, object and enum")),
         };
         if field.optional {
             accept_null(&mut full);

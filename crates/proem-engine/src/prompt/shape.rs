@@ -55,10 +55,10 @@ impl<'s> Typed<'s> {
                 .map(|properties| properties.keys().map(String::as_str).collect())
                 .unwrap_or_default();
             return Err(match (kind(self.schema), names.is_empty()) {
-                (Kind::List, _) => format!("`{name}` is asked of a list; go through it with #each"),
-                (Kind::Scalar, _) => format!("`{name}` is asked of a text, number or boolean"),
+                (Kind::List, _) => format!("`{name}` is not a field of a list; iterate over the list with #each"),
+                (Kind::Scalar, _) => format!("`{name}` is not available: a string, number or boolean has no fields"),
                 (_, true) => format!("`{name}` is not declared; declare the object's properties in input.schema"),
-                (_, false) => format!("`{name}` is not declared; declared are {}", names.join(", ")),
+                (_, false) => format!("`{name}` is not declared; declared: {}", names.join(", ")),
             });
         };
         let required = matches!(self.schema.get("required"), Some(Json::Array(all)) if all.iter().any(|r| r == name));
@@ -84,7 +84,7 @@ impl<'s> Typed<'s> {
             },
             Kind::Object => match self.schema.get("additionalProperties") {
                 Some(schema @ Json::Object(_)) => Ok((inside(schema), Keys::Names)),
-                _ => Err("#each goes through lists and through objects declared with `(*)`".into()),
+                _ => Err("#each iterates over lists and over objects declared with `(*)`".into()),
             },
             other => Err(format!("#each needs a list; this is {}", other.as_str())),
         }

@@ -256,8 +256,8 @@ impl<'t> Exchange<'t> {
         match self.terms.limits.tokens {
             Some(most) if tokens > most => {
                 let why = format!(
-                    "a call that may take up to {tokens} tokens does not fit: all attempts of a run may take {most}; \
-                     raise `--max-tokens`, or keep fewer tokens free for the answer"
+                    "a call that may take up to {tokens} tokens exceeds the limit: all attempts of a run together may \
+                     use {most}; raise `--max-tokens`, or keep fewer tokens free for the answer"
                 );
                 self.failed(EffectId(0), Failure::new(FailureKind::NotBooked, why))
             }

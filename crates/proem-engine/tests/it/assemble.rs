@@ -228,8 +228,8 @@ fn a_trusted_input_that_holds_outside_text_is_a_trust_violation() {
         ("color", "red".into()),
         ("people", Value::List(Vec::new())),
     ]);
-    let expected = "trust_violation: input `name` is declared trusted and holds text from outside\n\
-                    trust_violation: input `size` is declared trusted and holds text from outside";
+    let expected = "trust_violation: input `name` is declared trusted but contains untrusted text\n\
+                    trust_violation: input `size` is declared trusted but contains untrusted text";
     assert_eq!(refused(&prompt, &values), (ErrorKind::TrustViolation, expected.to_owned()));
 }
 
@@ -372,7 +372,8 @@ fn layers_have_caps_of_their_own() {
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
     assert_eq!(
         error.to_string(),
-        "budget too small: layer `constitution` may have 2 tokens and needs 3 at the least (`role` 3); raise the limit or shorten these"
+        "budget too small: layer `constitution` may have 2 tokens and needs at least 3 (`role` 3); raise the limit or \
+         shorten these sections"
     );
 }
 
@@ -382,8 +383,10 @@ fn a_budget_that_is_too_small_names_what_cannot_shrink() {
     let error = run(&prompt, &ladder_inputs(30, 2, 1), &Limits::whole(20)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
     let text = error.to_string();
-    let (start, end) =
-        ("budget too small: the whole prompt may have 20 tokens and needs ", "; raise the limit or shorten these");
+    let (start, end) = (
+        "budget too small: the whole prompt may have 20 tokens and needs at least ",
+        "; raise the limit or shorten these sections",
+    );
     assert!(text.starts_with(start) && text.ends_with(end), "{text}");
     let sum: usize = text[start.len()..].split(' ').next().unwrap().parse().unwrap();
     let listed = text.split_once('(').unwrap().1.split_once(')').unwrap().0;
@@ -424,7 +427,7 @@ fn the_report_accounts_for_every_token_and_byte() {
     let states: Vec<(&str, State)> = report.sections.iter().map(|s| (s.name.as_str(), s.state)).collect();
     assert_eq!(states.len(), 6, "{states:?}");
     let note = section(&report, "note");
-    assert_eq!((note.state, note.reason.as_deref()), (State::Empty, Some("no input for it")));
+    assert_eq!((note.state, note.reason.as_deref()), (State::Empty, Some("it has no input")));
     let files = section(&report, "files");
     assert_eq!(files.sources, ["git/log"]);
     let paths: Vec<&str> = files.contained.iter().map(|range| &text[range.start..range.end]).collect();
@@ -620,6 +623,7 @@ fn a_prompt_with_a_section_of_that_name_is_refused_once_there_is_a_profile() {
     let error = run(&prompt, &inputs, &Limits { profile: Some(profile()), ..Limits::default() }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "section `profile` of `a/b` is what adaptation adds; give the prompt's own section another name"
+        "section `profile` of `a/b` has the name that is reserved for what the prompt learns; rename the section in \
+         the prompt file"
     );
 }

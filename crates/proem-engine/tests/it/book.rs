@@ -161,7 +161,7 @@ fn check_use(layer: BookLayer, expected: Result<&str, &str>) {
     assert_eq!(used, expected.map(str::to_owned).map_err(edited));
 }
 
-const WAYS: &str = "since\n  restore what was locked, or make a new version with the change, such as 1.0.1, and lock \
+const WAYS: &str = "since then\n  restore the locked files, or create a new version with the change, such as 1.0.1, and lock \
                     that with `proem book lock`";
 
 #[test]
@@ -171,11 +171,11 @@ fn a_file_changed_under_a_locked_version_stops_its_prompt() {
     let style = ("me/ask/_style.prompt", "Be long.");
     check_use(
         changed(asking(), &[style]),
-        Err("`me/ask` 1.0.0 is locked, and `me/ask/_style.prompt` of your book was changed"),
+        Err("`me/ask` 1.0.0 is locked, but `me/ask/_style.prompt` of your book was changed"),
     );
     check_use(
         changed(asking(), &[style, ("me/ask/1.0.0.prompt", &ASK.replace("> style", ">style"))]),
-        Err("`me/ask` 1.0.0 is locked, and `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book were changed"),
+        Err("`me/ask` 1.0.0 is locked, but `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book were changed"),
     );
     // A new version with the change is the way on.
     let ask = ASK.replace("1.0.0", "1.1.0").replace("> style", "> tone");
@@ -192,7 +192,7 @@ fn a_lock_that_names_no_files_still_tells_a_change() {
     check_use(early.clone(), Ok("1.0.0"));
     check_use(
         changed(early, &[("me/ask/_style.prompt", "Be long.")]),
-        Err("`me/ask` 1.0.0 is locked, and one of `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book was \
+        Err("`me/ask` 1.0.0 is locked, but one of `me/ask/1.0.0.prompt`, `me/ask/_style.prompt` of your book was \
              changed"),
     );
 }
@@ -222,7 +222,7 @@ fn what_was_edited_is_not_locked_again() {
     let edited = changed(asking(), &[("me/ask/_style.prompt", "Be long.")]);
     let error = book(vec![edited]).lock(Origin::User).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Edited);
-    assert!(error.to_string().starts_with("`me/ask` 1.0.0 is locked, and `me/ask/_style.prompt`"), "{error}");
+    assert!(error.to_string().starts_with("`me/ask` 1.0.0 is locked, but `me/ask/_style.prompt`"), "{error}");
 }
 
 #[test]
@@ -312,10 +312,10 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     edited.files.insert("one/judge/_more.prompt".into(), PartialText::Template("be rude.".into()));
     let found = check(&book(vec![edited]), &OpenAi::O200k).unwrap();
     let [remark] = found.as_slice() else { panic!("{found:?}") };
-    assert!(remark.text.starts_with("`one/judge` 1.0.0 is locked, and one of `one/judge/1.0.0.prompt`, "), "{found:?}");
+    assert!(remark.text.starts_with("`one/judge` 1.0.0 is locked, but one of `one/judge/1.0.0.prompt`, "), "{found:?}");
     first(
         &[("one/judge/_rules.prompt", "{{> nowhere}}")],
-        "one/judge@1.0.0 error: unknown partial `nowhere`; known are rules",
+        "one/judge@1.0.0 error: unknown partial `nowhere`; known: rules",
     );
     first(
         &[("one/judge/answer.schema.json", "{\"type\":\"strnig\"}")],
@@ -324,15 +324,15 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     first(&[("one/judge/answer.schema.json", "{")], "one/judge@1.0.0 error: answer.schema.json: not JSON: ");
     first(
         &[("one/judge/1.0.0.prompt", PROMPT.replace("answer.schema.json", "answer").leak())],
-        "one/judge@1.0.0 error: proem.output_schema names `answer`, which is not beside the file",
+        "one/judge@1.0.0 error: proem.output_schema names `answer`, which is not in the folder of the prompt file",
     );
     first(
         &[("one/judge/1.0.0.prompt", PROMPT.replace(", trust: untrusted", "").leak())],
-        "one/judge@1.0.0 error: section `evidence` has no trust label",
+        "one/judge@1.0.0 error: section `evidence` has no `trust`",
     );
     first(
         &[("one/judge/2.0.0.prompt", PROMPT)],
-        "one/judge@2.0.0 error: the file is named 2.0.0 and says proem.version 1.0.0",
+        "one/judge@2.0.0 error: the file is named 2.0.0, but its proem.version is 1.0.0",
     );
     let volatile = "one/judge@1.0.0 error: section `facts` (static) prints `";
     let schema = "{ type: object, properties: { x: { type: string }, build_date: { type: string }, when: { type: string, format: date-time } }, required: [x, build_date, when] }";
@@ -347,7 +347,7 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     first(&[("one/judge/1.0.0.prompt", trusted("{{build_date}}"))], &format!("{volatile}build_date`"));
     first(&[("one/judge/1.0.0.prompt", trusted("{{when}}"))], &format!("{volatile}when`"));
     assert_eq!(remarks(&[("one/judge/1.0.0.prompt", trusted("{{x}}"))]), [""; 0]);
-    let literal = "one/judge@1.0.0 warning: section `facts` (static) has `";
+    let literal = "one/judge@1.0.0 warning: section `facts` (static) contains the literal `";
     first(&[("one/judge/1.0.0.prompt", stable("{ x: string }", "{{x}} 2026-01-31"))], &format!("{literal}2026-01-31`"));
     let id = "123e4567-e89b-12d3-a456-426614174000";
     first(
@@ -369,7 +369,7 @@ fn a_check_finds_what_is_wrong_with_a_book() {
         let prompt = PROMPT.replace("You are a judge. You must answer. Never guess.", text).leak();
         first(
             &[("one/judge/1.0.0.prompt", prompt)],
-            &format!("one/judge@1.0.0 warning: the system prompt names no {what}"),
+            &format!("one/judge@1.0.0 warning: the system prompt states no {what}"),
         );
     }
 }

@@ -38,7 +38,8 @@ fn names_are_those_of_tools() {
             [
                 format!("contract `{name}`: the name is not 1 to 64 letters, digits, `_` and `-`; rename it"),
                 format!(
-                    "contract `{name}`: the root is not always an object; wrap the value: `{{\"type\": \"object\", \"properties\": {{\"value\": …}}}}`"
+                    "contract `{name}`: the root can be something other than an object; wrap the value: `{{\"type\": \
+                     \"object\", \"properties\": {{\"value\": …}}}}`"
                 )
             ]
         );
@@ -95,9 +96,9 @@ fn conditions_need_not_repeat_maxima() {
             "else": { "properties": { "c": { "type": "array", "items": { "type": "string" } } } }
         }),
         &[
-            "`/else/properties/c` is a list without a maximum; add `maxItems`",
-            "`/else/properties/c/items` is a text without a maximum; add `maxLength`",
-            "`/then/properties/b` is a text without a maximum; add `maxLength`",
+            "`/else/properties/c` is a list without a maximum length; add `maxItems`",
+            "`/else/properties/c/items` is a string without a maximum length; add `maxLength`",
+            "`/then/properties/b` is a string without a maximum length; add `maxLength`",
         ],
     );
 }
@@ -105,8 +106,8 @@ fn conditions_need_not_repeat_maxima() {
 #[test]
 fn everything_without_an_end_is_listed_at_once() {
     let at = |lack: &str, place: &str| format!("`/properties/a{place}` {lack}");
-    let text = "is a text without a maximum; add `maxLength`";
-    let list = "is a list without a maximum; add `maxItems`";
+    let text = "is a string without a maximum length; add `maxLength`";
+    let list = "is a list without a maximum length; add `maxItems`";
     for (property, expected) in [
         (json!({ "type": "string" }), vec![at(text, "")]),
         (json!({ "type": "string", "format": "email" }), vec![at(text, "")]),
@@ -116,9 +117,9 @@ fn everything_without_an_end_is_listed_at_once() {
             vec![at(list, "")],
         ),
         (json!({ "type": "array", "maxItems": 3 }), vec![at("is a list of anything; add `items`", "")]),
-        (json!({}), vec![at("allows any kind of value; add `type`", "")]),
-        (json!(true), vec![at("allows any kind of value; add `type`", "")]),
-        (json!({ "maxLength": 5 }), vec![at("allows any kind of value; add `type`", "")]),
+        (json!({}), vec![at("allows any type of value; add `type`", "")]),
+        (json!(true), vec![at("allows any type of value; add `type`", "")]),
+        (json!({ "maxLength": 5 }), vec![at("allows any type of value; add `type`", "")]),
         (json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }), vec![at(text, "/anyOf/0")]),
         (json!({ "oneOf": [{ "type": "string", "maxLength": 5 }, { "type": "string" }] }), vec![at(text, "/oneOf/1")]),
         (json!({ "type": "string", "anyOf": [{ "maxLength": 5 }, { "minLength": 9 }] }), vec![at(text, "")]),
@@ -144,15 +145,15 @@ fn everything_without_an_end_is_listed_at_once() {
             "$defs": { "name": { "type": "string" } }
         }),
         &[
-            "`/$defs/name` is a text without a maximum; add `maxLength`",
-            "`/properties/b` is a list without a maximum; add `maxItems`",
+            "`/$defs/name` is a string without a maximum length; add `maxLength`",
+            "`/properties/b` is a list without a maximum length; add `maxItems`",
         ],
     );
 }
 
 #[test]
 fn a_schema_holds_together() {
-    let elsewhere = "refers to something else than a place in this schema; write `#/$defs/…`";
+    let elsewhere = "refers to something outside this schema; write `#/$defs/…`";
     for (property, expected) in [
         (json!({ "$ref": "https://example.com/a.json" }), format!("`/properties/a/$ref` {elsewhere}")),
         (json!({ "$ref": "other.json#/a" }), format!("`/properties/a/$ref` {elsewhere}")),
@@ -160,16 +161,20 @@ fn a_schema_holds_together() {
         (json!({ "$dynamicRef": "#name" }), format!("`/properties/a/$dynamicRef` {elsewhere}")),
         (
             json!({ "$ref": "#/$defs/none" }),
-            "`/properties/a/$ref` refers to a place that this schema doesn't have; add it under `$defs`".into(),
+            "`/properties/a/$ref` refers to a definition that is missing; add it under `$defs`".into(),
         ),
         (
             json!({ "type": "array", "maxItems": 2, "items": { "$ref": "#/properties/a" } }),
-            "`/properties/a` contains itself, so that nothing would end; write the levels out".into(),
+            "`/properties/a` is recursive, so its values have no maximum depth; write out a fixed number of levels"
+                .into(),
         ),
-        (json!({ "$ref": "#" }), "the root contains itself, so that nothing would end; write the levels out".into()),
+        (
+            json!({ "$ref": "#" }),
+            "the root is recursive, so its values have no maximum depth; write out a fixed number of levels".into(),
+        ),
         (
             json!({ "$id": "x", "type": "null" }),
-            "`/properties/a/$id` moves what references mean; leave `$id` out below the root".into(),
+            "`/properties/a/$id` changes what references resolve to; remove `$id` below the root".into(),
         ),
     ] {
         check(with(property), &[&expected]);
@@ -179,15 +184,15 @@ fn a_schema_holds_together() {
     check(old, &["`/$schema` is another dialect; write the schema for `https://json-schema.org/draft/2020-12/schema`"]);
     let deep = (0..200).fold(json!({ "type": "null" }), |inner, _| json!({ "allOf": [inner] }));
     let error = Contract::new("a", "", with(deep)).unwrap_err().to_string();
-    assert!(error.ends_with("stands more than 128 levels deep; flatten the schema"), "{error}");
+    assert!(error.ends_with("is nested more than 128 levels deep; flatten the schema"), "{error}");
     let error = Contract::new("a", "", with(json!({ "type": "string", "maxLength": -1 }))).unwrap_err().to_string();
     assert!(error.starts_with("contract `a`: the schema does not compile: "), "{error}");
 }
 
 #[test]
 fn the_root_is_an_object_in_every_case() {
-    let wrap =
-        "the root is not always an object; wrap the value: `{\"type\": \"object\", \"properties\": {\"value\": …}}`";
+    let wrap = "the root can be something other than an object; wrap the value: `{\"type\": \"object\", \
+                \"properties\": {\"value\": …}}`";
     check(json!({ "type": "string", "maxLength": 3 }), &[wrap]);
     check(json!({}), &[wrap]);
     check(json!({ "type": ["object", "null"] }), &[wrap]);
@@ -326,7 +331,11 @@ struct Careless {
 #[test]
 fn a_careless_type_is_refused() {
     let error = Contract::of::<Careless>("careless").unwrap_err().to_string();
-    assert_eq!(error, "contract `careless`: the root contains itself, so that nothing would end; write the levels out");
+    assert_eq!(
+        error,
+        "contract `careless`: the root is recursive, so its values have no maximum depth; write out a fixed number of \
+         levels"
+    );
 }
 
 fn outside(value: Json) -> Untrusted<Json> {

@@ -60,12 +60,15 @@ fn a_schema_that_is_none_is_an_error() {
     let missing = error(None);
     assert_eq!(
         (missing.kind(), missing.to_string().as_str()),
-        (ErrorKind::NotFound, "proem.output_schema names `answer.schema.json`, which is not beside the file")
+        (
+            ErrorKind::NotFound,
+            "proem.output_schema names `answer.schema.json`, which is not in the folder of the prompt file"
+        )
     );
     assert!(error(Some("{")).to_string().starts_with("answer.schema.json: not JSON: "));
     assert_eq!(
         error(Some(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#)).to_string(),
-        "answer.schema.json: `/properties/a` is a text without a maximum; add `maxLength`"
+        "answer.schema.json: `/properties/a` is a string without a maximum length; add `maxLength`"
     );
 }
 
@@ -98,24 +101,29 @@ fn a_check_looks_at_the_contract_and_the_fallback() {
         BESIDE,
         Some(r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"null"}}}}"#),
         &[
-            "error: answer.schema.json: `/properties/a` is a text without a maximum; add `maxLength`",
-            "error: answer.schema.json: `/properties/b` is a list without a maximum; add `maxItems`",
+            "error: answer.schema.json: `/properties/a` is a string without a maximum length; add `maxLength`",
+            "error: answer.schema.json: `/properties/b` is a list without a maximum length; add `maxItems`",
         ],
     );
-    says("", BESIDE, None, &["error: proem.output_schema names `answer.schema.json`, which is not beside the file"]);
+    says(
+        "",
+        BESIDE,
+        None,
+        &["error: proem.output_schema names `answer.schema.json`, which is not in the folder of the prompt file"],
+    );
     says(
         PICOSCHEMA,
         "",
         None,
-        &[
-            "warning: output.schema can't state maxima, which were filled in at /properties/reason/maxLength, /properties/tags/maxItems, /properties/tags/items/maxLength; put the schema into a file and name it in proem.output_schema",
-        ],
+        &["warning: output.schema can't state maximum lengths, so defaults were used for \
+             /properties/reason/maxLength, /properties/tags/maxItems, /properties/tags/items/maxLength; to set them, \
+             put the schema into a file and name the file in proem.output_schema"],
     );
     says("", "  fallback: nothing is known\n", None, &[]);
     says(
         "",
         "  fallback: { reason: none }\n",
         None,
-        &["error: proem.fallback is no text, and nothing says what else the answer is; add `output.schema`"],
+        &["error: proem.fallback is not a string, and no schema declares another type of answer; add `output.schema`"],
     );
 }

@@ -183,18 +183,21 @@ fn partials() {
 fn what_stays_refused_says_what_to_write_instead() {
     let helpers = "and, each, eq, gt, gte, if, ifEquals, json, len, log, lookup, lt, lte, ne, not, or, raw, unless, unlessEquals, with";
     check_refused(&[
-        ("{{shout name}}", &format!("unknown helper `shout`; known are {helpers}")),
-        ("{{#shout name}}x{{/shout}}", &format!("unknown helper `shout`; known are {helpers}")),
+        ("{{shout name}}", &format!("unknown helper `shout`; known: {helpers}")),
+        ("{{#shout name}}x{{/shout}}", &format!("unknown helper `shout`; known: {helpers}")),
         ("{{person.name 1}}", "`person.name` is a value, which takes no arguments"),
-        ("{{json (shout name)}}", "`shout` computes no value; and, eq, gt, gte, len, lookup, lt, lte, ne, not, or do"),
+        ("{{json (shout name)}}", "`shout` returns no value; and, eq, gt, gte, len, lookup, lt, lte, ne, not, or do"),
         ("{{if yes}}", "`if` is a block; write {{#if …}}"),
-        ("{{#json yes}}x{{/json}}", "`json` is no block; write {{json …}}"),
+        ("{{#json yes}}x{{/json}}", "`json` is not a block helper; write {{json …}}"),
         ("{{#if}}x{{/if}}", "`if` takes one value"),
         ("{{#each tags none}}x{{/each}}", "`each` takes one value"),
         ("{{> (lookup this \"name\")}}", "dynamic partials are not supported; write the partial's name out"),
-        ("{{> missing}}", "unknown partial `missing`; known are folder/file.name, frame, lines, slot, up, who"),
-        ("{{> frame}}", "`@partial-block` is what `{{#> name}}` holds; this partial was called without"),
-        ("{{* decorator}}", "decorators are not supported; `{{#*inline \"name\"}}` is the one there is"),
+        ("{{> missing}}", "unknown partial `missing`; known: folder/file.name, frame, lines, slot, up, who"),
+        (
+            "{{> frame}}",
+            "`@partial-block` needs a call of the partial as a block, `{{#> name}}`; this call has no block",
+        ),
+        ("{{* decorator}}", "decorators are not supported; only `{{#*inline \"name\"}}` is supported"),
         ("{{{{verbatim}}}}x{{{{/verbatim}}}}", "unknown raw block `verbatim`; write {{{{raw}}}} for text without tags"),
         ("{{#*inline \"a\"}}{{> a}}{{/inline}}{{> a}}", "partial `a` includes itself: a → a"),
     ]);
@@ -203,7 +206,8 @@ fn what_stays_refused_says_what_to_write_instead() {
 #[test]
 fn tags_of_another_language_are_noted() {
     let notes = |template: &str| read(template).unwrap().notes().to_vec();
-    let expected = "a:2:3: `{% … %}` is no tag of Handlebars and is printed as it stands; write {{#if …}}, {{#each …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
+    let expected = "a:2:3: `{% … %}` is not a Handlebars tag and is printed unchanged; write {{#if …}}, {{#each …}}, \
+                    or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
     assert_eq!(notes("Hi\n  {% if name %}x"), [expected]);
     assert!(notes("Hi {{{{raw}}}}{% if name %}{{{{/raw}}}} 100 %}").is_empty());
     check(&[("{% if a %}{{name}}", "{% if a %}Ada")]);

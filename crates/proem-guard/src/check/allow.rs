@@ -33,11 +33,11 @@ pub struct NotCanonical(Entry);
 impl fmt::Display for NotCanonical {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = match self.0 {
-            Entry::Recipient => "one plain address or handle, as in `name@example.org`",
+            Entry::Recipient => "one plain e-mail address or handle, as in `name@example.org`",
             Entry::MailDomain => "a plain domain, as in `example.org`",
             Entry::Host => "a plain host, as in `example.org`",
-            Entry::Url => "a plain address, as in `https://example.org/path`",
-            Entry::UrlPrefix => "an address that ends with `/`, as in `https://example.org/path/`",
+            Entry::Url => "a plain URL, as in `https://example.org/path`",
+            Entry::UrlPrefix => "a URL that ends with `/`, as in `https://example.org/path/`",
             Entry::Amount => "a currency and digits, as in `EUR 1200.50`",
             Entry::Id => "letters, digits and `-_.:/`",
             Entry::Number => "digits, as in `+49 30 1234567`",

@@ -73,8 +73,18 @@ fn a_mark_that_means_something_else_hides_no_comment() {
 
 #[test]
 fn documents_are_read_without_their_code() {
-    let text = "# Title\n\nRun it so:\n\n```sh\ncurl -sS a_b c.d\n# then look at what it has written to it\n```\n\n    x = y(1)\n\nDone.\n";
-    let expected = "# Title | Run it so: | # then look at what it has written to it | Done.";
+    let text = "# Title\n\
+                \n\
+                Run it so:\n\
+                \n\
+                ```sh\n\
+                curl -sS a_b c.d\n\
+                # then look at what it has written to the cache\n\
+                ```\n\
+                \n    x = y(1)\n\
+                \n\
+                Done.\n";
+    let expected = "# Title | Run it so: | # then look at what it has written to the cache | Done.";
     check(Syntax::Document, text, expected);
     check(
         Syntax::Document,

@@ -71,11 +71,11 @@ fn a_wrong_table_is_refused() {
             "mail\t*\tallow\tflag\tquarantine\tblock\n",
             "line 1: no line for every source and field; add one that begins with `*`, tab, `*`",
         ),
-        ("\n*\t*\tallow\tflag", "line 2: 4 columns; write source, field and four verdicts with tabs between"),
-        ("*\t*\tallow\tflag\tdeny\tblock", "line 1: `deny` is no verdict; write allow, flag, quarantine or block"),
+        ("\n*\t*\tallow\tflag", "line 2: 4 columns; write source, field and four verdicts, separated by tabs"),
+        ("*\t*\tallow\tflag\tdeny\tblock", "line 1: `deny` is not a verdict; write allow, flag, quarantine or block"),
         (
             "*\t*\tflag\tallow\tquarantine\tblock",
-            "line 1: a worse finding has a milder verdict; order them from mild to strict",
+            "line 1: a more severe finding has a milder verdict; order the verdicts from mild to strict",
         ),
         (
             "*\t*\tallow\tflag\tquarantine\tblock\n*\t*\tallow\tflag\tblock\tblock",

@@ -26,7 +26,9 @@ pub struct BadManifest;
 
 impl fmt::Display for BadManifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the project file can't be read as what its name says; imports that need it stay unresolved")
+        f.write_str(
+            "the project file does not have the format that its name implies; imports that need it stay unresolved",
+        )
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn whole(draft: &mut Draft, message: &Value) -> Result<(), Failure> {
         return Err(provider_failed(draft, error));
     }
     let Some(content) = message.get("content").and_then(Value::as_array) else {
-        let text = "the answer has no `content`; check that `base_url` leads to Anthropic's Messages";
+        let text = "the answer has no `content`; check that `base_url` is the address of Anthropic's Messages API";
         return Err(Failure::new(FailureKind::Malformed, text));
     };
     draft.named(message);
@@ -88,7 +88,7 @@ fn delta(draft: &mut Draft, number: Option<u64>, delta: &Value) -> Result<Next, 
         ("text_delta", Some(place)) => Ok(draft.add_text(place, text("text"))),
         ("input_json_delta", Some(place)) => draft.add_arguments(place, text("partial_json")).map(|()| Next::More),
         ("text_delta" | "input_json_delta", None) => {
-            let message = "an event of the answer continues a block that was never begun; ask again";
+            let message = "an event of the answer continues a block that never started; try again";
             Err(Failure::new(FailureKind::Malformed, message))
         }
         _ => Ok(Next::More),

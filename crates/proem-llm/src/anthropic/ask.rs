@@ -50,7 +50,7 @@ fn value(body: &mut Body, tool: &Tool, model: &Model) {
         Answers::Schema => {
             let (schema, target) = body.schema(tool, Target::OpenAiStrict, "");
             let Some((schema, dropped)) = enforced(schema).filter(|_| target == Target::OpenAiStrict) else {
-                body.drop("/output_config", "a schema that can't be enforced; the value is asked for as a call");
+                body.drop("/output_config", "this schema can't be enforced; the value is requested as a tool call");
                 return force_value(body, tool, model);
             };
             body.drop_all(dropped, "");
@@ -84,7 +84,7 @@ fn set_tools(body: &mut Body, tools: &[Tool]) {
 fn force(body: &mut Body, model: &Model, choice: Value, calls: Calls) {
     let mut choice = choice;
     if model.quirks.contains(&Quirk::NoForcedTools) {
-        body.drop("/tool_choice", format!("model `{}` can't be made to call a tool; it decides", model.name));
+        body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));
         choice = json!({ "type": "auto" });
     }
     if let Some(fields) = choice.as_object_mut().filter(|_| calls == Calls::One) {

@@ -39,7 +39,7 @@ fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Dropped>) {
     fields.retain(|key, value| {
         let refused = is_refused(key, value);
         if refused {
-            let why = String::from("the provider enforces no such limit; the answer is checked against it");
+            let why = String::from("the provider doesn't enforce this limit; Proem checks the answer instead");
             dropped.push(Dropped { path: format!("{at}/{key}"), why });
         }
         !refused

@@ -62,7 +62,7 @@ impl<'c> Reading<'c> {
             return Err(Failure { status: Some(status), ..Failure::new(*kind, message.as_str()) });
         }
         if *end == TapeEnd::Stopped && self.flow == Flow::More {
-            let message = "the recorded answer was stopped where more of it is read; record it again";
+            let message = "the recorded answer ends too early; record it again";
             return Err(Failure::new(FailureKind::Replay, message));
         }
         let reader = match self.body {

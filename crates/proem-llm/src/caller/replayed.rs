@@ -44,7 +44,7 @@ pub(super) fn carry(replayer: &Replayer, ready: &Ready<'_>, attempts: &mut Vec<S
         };
         before = Some(last(failure, attempts.len(), over));
     }
-    Err(Failure::new(FailureKind::Replay, "the cassettes of one call never end; record them again"))
+    Err(Failure::new(FailureKind::Replay, "no cassette of this call ends the answer; record the call again"))
 }
 
 fn play(tape: &Tape, ready: &Ready<'_>) -> (Sent, Result<Response, Failure>) {

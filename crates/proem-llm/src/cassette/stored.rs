@@ -214,7 +214,7 @@ impl Stored {
             let numbers = (length.parse::<usize>().ok(), times.parse::<usize>().ok());
             let (Some(length), Some(times)) = numbers else {
                 let word = proem_guard::show::terminal_str(word);
-                return Err(Problem(format!("`{word}` is not a length of a chunk")));
+                return Err(Problem(format!("`{word}` is not a valid chunk length")));
             };
             if chunks.len().saturating_add(times) > MOST_CHUNKS {
                 return Err(Problem(format!("it has more than {MOST_CHUNKS} chunks")));

@@ -49,10 +49,10 @@ impl Body {
     pub(crate) fn set_temperature(&mut self, request: &Request, model: &Model, most_percent: u16) {
         let Some(percent) = request.temperature_percent else { return };
         if model.quirks.contains(&Quirk::NoTemperature) {
-            return self.drop("/temperature", format!("model `{}` takes none", model.name));
+            return self.drop("/temperature", format!("model `{}` does not support this setting", model.name));
         }
         if percent > most_percent {
-            self.drop("/temperature", format!("lowered to {most_percent} hundredths, the most that is taken"));
+            self.drop("/temperature", format!("lowered to {most_percent} hundredths, the maximum"));
         }
         self.set("temperature", json!(f64::from(percent.min(most_percent)) / 100.0));
     }

@@ -207,7 +207,7 @@ impl Draft {
             return Err(self.unknown_tool(&call.name));
         }
         if !call.id.is_empty() && !self.ids.insert(call.id.clone()) {
-            let message = "the answer has two calls of the same id; ask again, or ask for one call";
+            let message = "the answer has two tool calls with the same id; try again, or ask for one call";
             let said = self.said(&call.id, MAX_SAID_BYTES);
             return Err(Failure { said, ..Failure::new(FailureKind::Malformed, message) });
         }
@@ -227,7 +227,7 @@ impl Draft {
                 format!("offered: {}{more}", names.join(", "))
             }
         };
-        let message = format!("the model called a tool that was not offered; {offered}; ask again, or offer that tool");
+        let message = format!("the model called a tool that was not offered; {offered}; try again, or offer that tool");
         Failure { said: self.said(name, MAX_SAID_BYTES), ..Failure::new(FailureKind::UnknownTool, message) }
     }
 
@@ -249,7 +249,7 @@ impl Draft {
                 come.push_str(text);
             }
         }
-        let message = "the answer ended in the middle; ask again";
+        let message = "the answer is incomplete; try again";
         Failure { said: self.said(&come, MAX_CUT_BYTES), ..Failure::new(FailureKind::Cut, message) }
     }
 

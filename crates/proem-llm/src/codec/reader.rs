@@ -76,7 +76,7 @@ impl Reader {
             return ended.and_then(|()| self.draft.response());
         }
         match mem::replace(&mut self.body, Body::Blank) {
-            Body::Blank => return Err(malformed("the answer is empty; ask again")),
+            Body::Blank => return Err(malformed("the answer is empty; try again")),
             Body::Whole(bytes) => self.read_whole(&bytes)?,
             Body::Stream(mut events) => {
                 let last = events.finish();
@@ -116,7 +116,7 @@ impl Reader {
                 for event in events.push(bytes) {
                     let next = match event {
                         Ok(event) => self.read_event(&event),
-                        Err(broken) => Err(malformed(format!("{broken} in the answer; ask again"))),
+                        Err(broken) => Err(malformed(format!("{broken} in the answer; try again"))),
                     };
                     if next != Ok(Next::More) {
                         self.ended = Some(next.map(|_| ()));
@@ -136,7 +136,7 @@ impl Reader {
             return Ok(Next::Done);
         }
         let Some(value) = json(event) else {
-            return Err(malformed(format!("event {} of the answer is not a JSON object; ask again", self.events)));
+            return Err(malformed(format!("event {} of the answer is not a JSON object; try again", self.events)));
         };
         match self.provider {
             Provider::Anthropic => anthropic::answer::event(&mut self.draft, &event.name, &value),
@@ -148,7 +148,7 @@ impl Reader {
         let start = self.taken.saturating_sub(bytes.len());
         let text = str::from_utf8(bytes).map_err(|error| {
             let place = start.saturating_add(error.valid_up_to());
-            malformed(format!("byte {place} of the answer is not UTF-8; ask again"))
+            malformed(format!("byte {place} of the answer is not UTF-8; try again"))
         })?;
         let value: Value = serde_json::from_str(text).map_err(|error| self.no_json(text, &error))?;
         if !value.is_object() {
@@ -163,10 +163,10 @@ impl Reader {
     fn no_json(&self, text: &str, error: &serde_json::Error) -> Failure {
         let (line, column) = (error.line(), error.column());
         if text.starts_with('<') {
-            malformed("the answer is a web page and no JSON; check `base_url`")
+            malformed("the answer is a web page, not JSON; check `base_url`")
         } else if error.is_eof() {
             let said = self.draft.said(text, MAX_CUT_BYTES);
-            Failure { said, ..Failure::new(FailureKind::Cut, "the answer ended in the middle; ask again") }
+            Failure { said, ..Failure::new(FailureKind::Cut, "the answer is incomplete; try again") }
         } else {
             malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
         }
@@ -187,7 +187,7 @@ fn malformed(message: impl Into<String>) -> Failure {
 
 fn too_large(most_bytes: usize) -> Failure {
     let message = format!(
-        "the answer is larger than {most_bytes} bytes, and nothing of it was decoded; ask for less, or raise \
+        "the answer is larger than {most_bytes} bytes, and was not decoded; request a shorter answer, or raise \
          `answer_bytes` of the provider"
     );
     Failure::new(FailureKind::TooLarge, message)

@@ -110,11 +110,11 @@ pub(crate) fn provider_failed(draft: &Draft, error: &Value) -> Failure {
     let complaint = Complaint::read(error);
     let kind = complaint.kind(None);
     let message = match kind {
-        FailureKind::RateLimited => "the provider broke its answer off: too much was asked for; wait and ask again",
-        FailureKind::NoCredit => "the provider broke its answer off: no credit is left; add some to the account",
-        FailureKind::TooLong => "the provider broke its answer off: the request is too long; shorten the input",
-        FailureKind::Refused => "the provider refused the request after all; change what it names",
-        _ => "the provider broke its answer off with an error; ask again",
+        FailureKind::RateLimited => "the provider stopped the answer: the rate limit is reached; wait and try again",
+        FailureKind::NoCredit => "the provider stopped the answer: the account has no credit left; add some",
+        FailureKind::TooLong => "the provider stopped the answer: the request is too long; shorten the input",
+        FailureKind::Refused => "the provider refused the request while answering; correct what its message names",
+        _ => "the provider stopped the answer with an error; try again",
     };
     Failure { said: draft.provider_said(&complaint.message), ..Failure::new(kind, message) }
 }
@@ -127,30 +127,41 @@ fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
             format!("provider `{endpoint}` refused the key in `{variable}`; set it to a valid key")
         }
         (FailureKind::KeyRefused, None) => {
-            format!("provider `{endpoint}` requires a key; configure the variable that holds it")
+            format!(
+                "provider `{endpoint}` requires a key; set `key` under `[providers.{endpoint}]` to the name of the variable \
+                 that holds it"
+            )
         }
         (FailureKind::UnknownModel, _) => format!(
-            "provider `{endpoint}` knows no model `{model}`, or this key may not use it; check the model's name and \
-             `base_url`"
+            "provider `{endpoint}` has no model `{model}`, or this key is not allowed to use it; check the model's \
+             name and `base_url`"
         ),
         (FailureKind::TooLong, _) => {
-            format!("the request is longer than model `{model}` reads at provider `{endpoint}`; shorten the input")
+            format!(
+                "the request exceeds the context window of model `{model}` at provider `{endpoint}`; shorten the input"
+            )
         }
         (FailureKind::Refused, _) => {
-            format!("provider `{endpoint}` refused the request with status {status}; change what it names")
+            format!("provider `{endpoint}` refused the request with status {status}; correct what its message names")
         }
         (FailureKind::NoCredit, _) => {
             format!("the account at provider `{endpoint}` has no credit left; add some or raise its limit")
         }
         (FailureKind::RateLimited, _) => {
-            format!("provider `{endpoint}` limits how much is asked of model `{model}`; wait or ask less at once")
+            format!(
+                "the rate limit of provider `{endpoint}` for model `{model}` is reached; wait, or send fewer requests \
+                 at once"
+            )
         }
         (FailureKind::TimedOut, _) => {
-            format!("provider `{endpoint}` gave up on the request with status {status}; try again")
+            format!("provider `{endpoint}` timed out with status {status}; try again")
         }
         (FailureKind::Redirected, _) => match target(head) {
             Some(host) => {
-                format!("provider `{endpoint}` redirected the request to `{host}`; if that is right, set `base_url`")
+                format!(
+                    "provider `{endpoint}` redirected the request to `{host}`; if that host is correct, set `base_url` \
+                     to it"
+                )
             }
             None => {
                 format!("provider `{endpoint}` redirected the request elsewhere with status {status}; check `base_url`")

@@ -103,7 +103,7 @@ fn anthropics_tools() {
     check(&haiku, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
     // A model that can't be made to call a tool is asked to, and the request says so.
     let opus = sample::model("claude-opus-5-5");
-    let why = "\n- /tool_choice: model `claude-opus-5-5` can't be made to call a tool; it decides";
+    let why = "\n- /tool_choice: model `claude-opus-5-5` can't be forced to call a tool; the model decides";
     check(&opus, tools(Choice::Any), &(with(r#"{"type":"auto"}"#) + why));
     let one = with(r#"{"disable_parallel_tool_use":true,"type":"auto"}"#) + why;
     check(&opus, tools(Choice::One(String::from("time"))), &one);
@@ -142,7 +142,7 @@ fn openais_tools() {
         check(&model("gpt-4o", answers), tools(Choice::Auto), &with(&plain, r#""auto""#));
     }
     check(&gpt, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
-    let no_reason = "\n- /reasoning_effort: model `gpt-6-sol` takes tools only if it doesn't reason";
+    let no_reason = "\n- /reasoning_effort: model `gpt-6-sol` supports tools only with reasoning turned off";
     let sol = format!(r#"{{"reasoning_effort":"none","tool_choice":"auto","tools":{strict}}}{no_reason}"#);
     check(&sample::model("gpt-6-sol"), tools(Choice::Auto), &sol);
 }
@@ -175,20 +175,12 @@ fn temperatures() {
     for (model, percent, expected) in [
         ("claude-haiku-4-5", 0, r#"{"temperature":0.0}"#),
         ("claude-haiku-4-5", 100, r#"{"temperature":1.0}"#),
-        (
-            "claude-haiku-4-5",
-            101,
-            "{\"temperature\":1.0}\n- /temperature: lowered to 100 hundredths, the most that is taken",
-        ),
+        ("claude-haiku-4-5", 101, "{\"temperature\":1.0}\n- /temperature: lowered to 100 hundredths, the maximum"),
         ("gpt-4o", 33, r#"{"temperature":0.33}"#),
         ("gpt-4o", 200, r#"{"temperature":2.0}"#),
-        (
-            "gpt-4o",
-            u16::MAX,
-            "{\"temperature\":2.0}\n- /temperature: lowered to 200 hundredths, the most that is taken",
-        ),
-        ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` takes none"),
-        ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` takes none"),
+        ("gpt-4o", u16::MAX, "{\"temperature\":2.0}\n- /temperature: lowered to 200 hundredths, the maximum"),
+        ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` does not support this setting"),
+        ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` does not support this setting"),
     ] {
         let request = Request { temperature_percent: Some(percent), ..request(Answering::Text) };
         assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");

@@ -28,7 +28,7 @@ pub(crate) fn whole(draft: &mut Draft, completion: &Value) -> Result<(), Failure
         return Err(provider_failed(draft, error));
     }
     let Some(choice) = first_choice(completion) else {
-        let text = "the answer has no `choices`; check that `base_url` leads to OpenAI's Chat Completions";
+        let text = "the answer has no `choices`; check that `base_url` is the address of a Chat Completions API";
         return Err(Failure::new(FailureKind::Malformed, text));
     };
     draft.named(completion);

@@ -71,7 +71,7 @@ fn set_tools(body: &mut Body, tools: &[Tool], model: &Model) {
     body.set("tools", Value::Array(definitions));
     if model.quirks.contains(&Quirk::ToolsWithoutReasoning) {
         body.set("reasoning_effort", json!("none"));
-        body.drop("/reasoning_effort", format!("model `{}` takes tools only if it doesn't reason", model.name));
+        body.drop("/reasoning_effort", format!("model `{}` supports tools only with reasoning turned off", model.name));
     }
 }
 
@@ -93,7 +93,7 @@ fn force_one(body: &mut Body, model: &Model, name: &str) {
 /// Demands a call, where the model can be made to.
 fn force(body: &mut Body, model: &Model, choice: Value) {
     if model.quirks.contains(&Quirk::NoForcedTools) {
-        body.drop("/tool_choice", format!("model `{}` can't be made to call a tool; it decides", model.name));
+        body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));
         return body.set("tool_choice", json!("auto"));
     }
     body.set("tool_choice", choice);

@@ -33,7 +33,9 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Dropped> {
         chars = chars.saturating_add(long);
         values = values.saturating_add(listed.len());
         if listed.len() > MANY_VALUES && long > MAX_VALUE_CHARS {
-            let why = format!("strict mode takes {MAX_VALUE_CHARS} characters in an `enum` of more than {MANY_VALUES}");
+            let why = format!(
+                "strict mode allows {MAX_VALUE_CHARS} characters in an `enum` of more than {MANY_VALUES} values"
+            );
             exceeded.push(Dropped::new(format!("{path}/enum"), why));
         }
     });
@@ -44,7 +46,7 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Dropped> {
         (levels(schema, schema, 0), MAX_LEVELS, "levels of objects inside each other"),
     ] {
         if found > most {
-            exceeded.push(Dropped::new("", format!("strict mode takes {most} {what}, and there are {found}")));
+            exceeded.push(Dropped::new("", format!("strict mode allows {most} {what}, and the schema has {found}")));
         }
     }
     exceeded

@@ -13,7 +13,7 @@ use super::{Dropped, MAX_DEPTH, target};
 const TAKEN: [&str; 8] = ["$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"];
 
 /// Said of a reference that became what it refers to.
-pub(super) const WRITTEN_OUT: &str = "written out, because nothing may stand beside a reference";
+pub(super) const WRITTEN_OUT: &str = "inlined, because a `$ref` may have no other keys beside it";
 
 const UNION: &str = "a union can't be sent here; the fields of its branches are sent together";
 const CONDITION: &str = "a condition can't be sent here; the answer is checked against it";
@@ -117,7 +117,7 @@ impl<'s> Merging<'s> {
                         let path = format!("{path}/properties/{}", escape(&name));
                         match known.get(&name) {
                             Some(same) if *same == property => {}
-                            Some(_) => self.say(path, "said in two places, of which one is sent"),
+                            Some(_) => self.say(path, "given in two places; only one is sent"),
                             None => _ = known.insert(name, property),
                         }
                     }
@@ -131,7 +131,7 @@ impl<'s> Merging<'s> {
                 }
                 // They speak of the names beside them, which are no longer the only ones.
                 ("additionalProperties" | "unevaluatedProperties", None, value) if !path.is_empty() => {
-                    let why = "speaks of the names beside it and can't be merged";
+                    let why = "refers to sibling properties and can't be merged";
                     if map.is_empty() {
                         map.insert(keyword, value);
                     } else {
@@ -140,7 +140,7 @@ impl<'s> Merging<'s> {
                 }
                 (_, None, value) => _ = map.insert(keyword, value),
                 (_, Some(same), value) if *same == value => {}
-                _ => self.say(format!("{path}/{keyword}"), "said in two places, of which one is sent"),
+                _ => self.say(format!("{path}/{keyword}"), "given in two places; only one is sent"),
             }
         }
     }

@@ -44,7 +44,7 @@ pub(super) fn project(schema: &Json) -> Result<(Json, Vec<Dropped>), Vec<Dropped
     let sent = strict.node(schema, "", Standing::Root);
     let Strict { dropped, mut unsayable, .. } = strict;
     unsayable.extend(limits::exceeded(&sent));
-    let nowhere = "refers to a place that is not sent as it is";
+    let nowhere = "refers to a part of the schema that is changed before it is sent";
     unsayable.extend(dangling(&sent).into_iter().map(|path| Dropped::new(path, nowhere)));
     if unsayable.is_empty() {
         return Ok((sent, dropped));
@@ -80,11 +80,11 @@ impl Strict<'_> {
 
     fn node(&mut self, schema: &Json, path: &str, standing: Standing) -> Json {
         let Json::Object(map) = schema else {
-            self.refuse(path, "strict mode wants the kind of every value");
+            self.refuse(path, "strict mode requires a `type` for every value");
             return schema.clone();
         };
         if self.depth >= MAX_DEPTH {
-            self.refuse(path, "strict mode takes no schema as deep as this");
+            self.refuse(path, "the schema is nested too deeply for strict mode");
             return schema.clone();
         }
         if standing == Standing::Inside && map.len() == 1 && map.contains_key("$ref") {
@@ -171,12 +171,12 @@ impl Strict<'_> {
                 }
                 ("additionalProperties", Json::Bool(false)) => {}
                 ("additionalProperties" | "patternProperties", _) => {
-                    self.refuse(&at, "strict mode wants every name declared");
+                    self.refuse(&at, "strict mode requires every property to be declared");
                 }
-                ("prefixItems", _) => self.refuse(&at, "strict mode takes no list with places of their own"),
+                ("prefixItems", _) => self.refuse(&at, "strict mode does not support tuples (`prefixItems`)"),
                 (name, value) if SENT.contains(&name) => _ = sent.insert(keyword, value),
                 (name, _) if TREATED.contains(&name) && name != "format" => {}
-                _ => self.say(at, "strict mode doesn't take it; the answer is checked against it"),
+                _ => self.say(at, "strict mode doesn't support this; Proem checks the answer instead"),
             }
         }
         self.shape(&full, &mut sent, path, standing);
@@ -188,7 +188,7 @@ impl Strict<'_> {
         if standing == Standing::Root && !sent.contains_key("type") {
             // A contract's root is an object whatever its branches say.
             sent.insert("type".into(), json!("object"));
-            self.say("/type".into(), "written at the root, where the provider wants it");
+            self.say("/type".into(), "added at the root, as the provider requires");
         }
         let is = |kind: &str| match sent.get("type") {
             Some(Json::String(name)) => name == kind,
@@ -198,10 +198,10 @@ impl Strict<'_> {
         let listed = ["enum", "const"].iter().any(|keyword| sent.contains_key(*keyword));
         let said = ["type", "anyOf", "$ref"].iter().any(|keyword| sent.contains_key(*keyword));
         if !listed && !said {
-            return self.refuse(path, "strict mode wants the kind of every value");
+            return self.refuse(path, "strict mode requires a `type` for every value");
         }
         if is("array") && !listed && !sent.contains_key("items") {
-            self.refuse(path, "strict mode wants the kind of every item");
+            self.refuse(path, "strict mode requires a `type` for every item");
         }
         if !is("object") || listed {
             return;
@@ -209,7 +209,7 @@ impl Strict<'_> {
         let properties = match full.get("properties") {
             Some(Json::Object(properties)) => properties.clone(),
             _ if full.get("additionalProperties") == Some(&Json::Bool(false)) => Map::new(),
-            _ => return self.refuse(path, "strict mode wants every name declared"),
+            _ => return self.refuse(path, "strict mode requires every property to be declared"),
         };
         let required = full.get("required").and_then(Json::as_array).cloned().unwrap_or_default();
         let mut all = Map::new();
@@ -218,7 +218,7 @@ impl Strict<'_> {
             let mut projected = self.node(property, &at, Standing::Inside);
             if !required.contains(&json!(name)) && !accepts_null(self.root, property, 0) {
                 projected = nullable(projected);
-                self.say(at, "optional: sent as required, and null stands for leaving it out");
+                self.say(at, "optional: sent as required; null means that it is left out");
             }
             all.insert(name.clone(), projected);
         }

@@ -16,8 +16,8 @@ fn check(schema: &Json, target: Target, expected: &Json, dropped: &[(&str, &str)
     assert_eq!(found, dropped);
 }
 
-const CHECKED: &str = "strict mode doesn't take it; the answer is checked against it";
-const OPTIONAL: &str = "optional: sent as required, and null stands for leaving it out";
+const CHECKED: &str = "strict mode doesn't support this; Proem checks the answer instead";
+const OPTIONAL: &str = "optional: sent as required; null means that it is left out";
 const CONDITION: &str = "a condition can't be sent here; the answer is checked against it";
 const UNION: &str = "a union can't be sent here; the fields of its branches are sent together";
 const MERGED: &str = "merged into the schema around it";
@@ -127,7 +127,7 @@ fn strict_mode_gets_what_it_takes() {
             ("/$defs/Target/properties/name/maxLength", CHECKED),
             ("/allOf", MERGED),
             ("/allOf/0/if", CONDITION),
-            ("/properties/action/$ref", "written out, because nothing may stand beside a reference"),
+            ("/properties/action/$ref", "inlined, because a `$ref` may have no other keys beside it"),
             ("/properties/reason/maxLength", CHECKED),
             ("/properties/score", OPTIONAL),
         ],
@@ -166,26 +166,26 @@ fn a_schema_that_strict_mode_cannot_say_is_sent_plainly() {
     let names: Vec<String> = (0..1001).map(|n| n.to_string()).collect();
     let inside = |property: Json| json!({ "type": "object", "properties": { "a": property }, "required": ["a"] });
     for (schema, path, why) in [
-        (json!({ "type": "object" }), "", "strict mode wants every name declared"),
-        (inside(json!({})), "/properties/a", "strict mode wants the kind of every value"),
-        (inside(json!(true)), "/properties/a", "strict mode wants the kind of every value"),
-        (inside(json!({ "type": "array" })), "/properties/a", "strict mode wants the kind of every item"),
+        (json!({ "type": "object" }), "", "strict mode requires every property to be declared"),
+        (inside(json!({})), "/properties/a", "strict mode requires a `type` for every value"),
+        (inside(json!(true)), "/properties/a", "strict mode requires a `type` for every value"),
+        (inside(json!({ "type": "array" })), "/properties/a", "strict mode requires a `type` for every item"),
         (
             inside(json!({ "type": "object", "additionalProperties": { "type": "null" } })),
             "/properties/a",
-            "strict mode wants every name declared",
+            "strict mode requires every property to be declared",
         ),
         (
             inside(json!({ "type": "array", "items": { "type": "null" }, "prefixItems": [{ "type": "null" }] })),
             "/properties/a/prefixItems",
-            "strict mode takes no list with places of their own",
+            "strict mode does not support tuples (`prefixItems`)",
         ),
         (
             inside(json!({ "enum": names })),
             "",
-            "strict mode takes 1000 values in all `enum` together, and there are 1001",
+            "strict mode allows 1000 values in all `enum` together, and the schema has 1001",
         ),
-        (deep, "", "strict mode takes 10 levels of objects inside each other, and there are 11"),
+        (deep, "", "strict mode allows 10 levels of objects inside each other, and the schema has 11"),
     ] {
         let Projection { schema: sent, dropped, target } = project(&schema, Target::OpenAiStrict);
         assert_eq!((&sent, target), (&schema, Target::OpenAiPlain), "{schema}");

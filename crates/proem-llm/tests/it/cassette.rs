@@ -129,7 +129,7 @@ fn a_folder_with_cassettes_is_not_recorded_into() {
     fs::remove_file(folder.join("0001-00-00.json")).unwrap();
     let recorder = Recorder::open(&folder, Vec::new()).unwrap();
     recorder.write(SLOT, 1, &tape()).unwrap();
-    let expected = "`DIR/0001-00-01.json` is there already; name an empty folder";
+    let expected = "`DIR/0001-00-01.json` already exists; name an empty folder";
     assert_eq!(said(recorder.write(SLOT, 1, &tape()), &folder), expected);
     fs::write(folder.join("0001-00-02.part"), "").unwrap();
     let expected = "`DIR/0001-00-02.json` can't be written: `DIR/0001-00-02.part` is in the way; remove it";
@@ -137,7 +137,7 @@ fn a_folder_with_cassettes_is_not_recorded_into() {
     fs::write(folder.join("a file"), "").unwrap();
     assert!(
         said(Recorder::open(&folder.join("a file"), Vec::new()), &folder)
-            .starts_with("the folder `DIR/a file` can't be made: ")
+            .starts_with("the folder `DIR/a file` can't be created: ")
     );
 }
 
@@ -163,7 +163,7 @@ fn nothing_is_written_in_which_a_secret_is_found() {
         let (_temporary, folder) = folder();
         let expected = format!(
             "{place} holds the value of `ANTHROPIC_API_KEY`, so `0001-00-00.json` was not written; \
-             take it out of what is sent, and change it if it is not meant to be known there"
+             remove the secret from the inputs, and replace it if it was sent by mistake"
         );
         assert_eq!(said(record(&folder, &tape), &folder), expected);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{place}");
@@ -208,17 +208,17 @@ fn a_replay_gives_each_tape_once() {
     expected.head.as_mut().unwrap().headers.remove(1);
     assert_eq!(played, expected);
     assert_eq!(replayer.unused(), ["0001-00-00.json", "0002-01-00.json"]);
-    let again = "the cassette `DIR/0001-00-01.json` was asked for twice; record again";
+    let again = "the cassette `DIR/0001-00-01.json` was requested twice, but recorded once; record again";
     assert_eq!(said(replayer.take(SLOT, 1, URL, &tape().request), &folder), again);
     for (slot, attempt, expected) in [
-        (SLOT, 2, "`0001-00-02.json`; there are of this call `0001-00-00.json`, `0001-00-01.json`"),
+        (SLOT, 2, "`0001-00-02.json`; its cassettes of this call are `0001-00-00.json`, `0001-00-01.json`"),
         (
             Slot { run: 3, effect: 0 },
             0,
-            "`0003-00-00.json`; there are `0001-00-00.json`, `0001-00-01.json`, `0002-01-00.json`",
+            "`0003-00-00.json`; its cassettes are `0001-00-00.json`, `0001-00-01.json`, `0002-01-00.json`",
         ),
     ] {
-        let expected = format!("the folder `DIR` holds no cassette {expected}; record again if the change is meant");
+        let expected = format!("the folder `DIR` holds no cassette {expected}; record again if the change is intended");
         assert_eq!(said(replayer.take(slot, attempt, URL, &tape().request), &folder), expected);
     }
 }
@@ -235,7 +235,7 @@ fn another_request_is_shown_as_a_difference() {
     let problem = said(replayer.take(SLOT, 0, URL, &other), &folder);
     let (first, difference) = problem.split_once('\n').unwrap();
     let expected = "the cassette `DIR/0001-00-00.json` holds another request (- recorded, + to be sent); \
-                    record again if the change is meant";
+                    record again if the change is intended";
     assert_eq!(first, expected);
     let expected = r#"  @@ -1,12 +1,12 @@
    POST /messages
@@ -286,7 +286,7 @@ fn files_that_are_no_cassettes() {
         (good.replace("\"url\"", "\"cookie\""), "it is not a cassette: unknown field `cookie`"),
         (good.replace("7 1x3", "7 1x4"), "its chunks are longer than its body of 10 bytes"),
         (good.replace("7 1x3", "7 1"), "2 of the 10 bytes of its body are in no chunk"),
-        (good.replace("7 1x3", "seven"), "`seven` is not a length of a chunk"),
+        (good.replace("7 1x3", "seven"), "`seven` is not a valid chunk length"),
         (good.replace("7 1x3", "0x99999999999"), "it has more than 67108864 chunks"),
         (good.replace("\"text\": \"data", "\"base64\": \"data"), "its body is not base64: "),
     ] {
@@ -297,7 +297,7 @@ fn files_that_are_no_cassettes() {
     }
     fs::rename(&path, folder.join("package.json")).unwrap();
     let expected =
-        "`DIR/package.json` is not named like a cassette, such as `0001-00-00.json`; move it out of the folder";
+        "`DIR/package.json` does not have the name of a cassette, such as `0001-00-00.json`; move it out of the folder";
     assert_eq!(said(Replayer::open(&folder), &folder), expected);
     assert_eq!(said(Recorder::open(&folder, Vec::new()), &folder), expected);
     fs::remove_file(folder.join("package.json")).unwrap();

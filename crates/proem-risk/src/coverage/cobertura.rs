@@ -22,7 +22,7 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
             Tag::Close(name) => {
                 if open.pop() != Some(name) {
                     return Err(
-                        scanner.error("a closing tag does not match the last one that is open; write the report again")
+                        scanner.error("a closing tag does not match the last open tag; generate the report again")
                     );
                 }
                 if name == b"class" {
@@ -44,7 +44,7 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
                         let (number, run) = line
                             .ok_or_else(|| scanner.error("`line` needs a `number` and `hits`, both whole numbers"))?;
                         let path = file.as_ref();
-                        let path = path.ok_or_else(|| scanner.error("`line` stands outside of a `class`"))?;
+                        let path = path.ok_or_else(|| scanner.error("`line` is outside of a `class`"))?;
                         drafts.file(path).lines.push((number, run));
                     }
                     _ => {}
@@ -57,13 +57,13 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
                     open.push(element.name);
                 }
                 if open.len() > DEEPEST {
-                    return Err(scanner.error("elements lie too deep in each other for a report of Cobertura"));
+                    return Err(scanner.error("elements are nested too deeply for a Cobertura report"));
                 }
             }
         }
     }
     if !is_begun || !open.is_empty() {
-        return Err(scanner.error("the report is cut off; write it again"));
+        return Err(scanner.error("the report is incomplete; generate it again"));
     }
     Ok(drafts)
 }
@@ -102,7 +102,7 @@ impl<'t> Scanner<'t> {
 
     fn check_root(&self, root: &Element<'_>, is_begun: bool) -> Result<(), Error> {
         if is_begun {
-            return Err(self.error("a second report begins; give one at a time"));
+            return Err(self.error("the file contains a second report; give one at a time"));
         }
         // Clover's root has the same name, but no rates.
         if root.name != b"coverage" || root.attribute(b"line-rate").is_none() {
@@ -124,7 +124,7 @@ impl<'t> Scanner<'t> {
     /// Goes behind the next `end`.
     fn skip_past(&mut self, end: &[u8]) -> Result<(), Error> {
         let found = self.rest().windows(end.len()).position(|window| window == end);
-        let at = found.ok_or_else(|| self.error("a comment or declaration has no end; write the report again"))?;
+        let at = found.ok_or_else(|| self.error("a comment or declaration has no end; generate the report again"))?;
         self.skip(at.saturating_add(end.len()));
         Ok(())
     }
@@ -144,7 +144,7 @@ impl<'t> Scanner<'t> {
             } else if rest.starts_with(b"<!") {
                 let end = rest.iter().position(|byte| matches!(byte, b'>' | b'['));
                 if end.and_then(|end| rest.get(end)) != Some(&b'>') {
-                    return Err(self.error("a document type with definitions of its own is not read"));
+                    return Err(self.error("a DOCTYPE with its own entity definitions is not supported"));
                 }
                 self.skip_past(b">")?;
             } else {
@@ -189,7 +189,7 @@ impl<'t> Scanner<'t> {
         };
         self.skip(1);
         let length = self.rest().iter().position(|&byte| byte == quote);
-        let length = length.ok_or_else(|| self.error("an attribute's value has no end; write the report again"))?;
+        let length = length.ok_or_else(|| self.error("an attribute's value has no end; generate the report again"))?;
         let value = self.rest().get(..length).and_then(plain);
         let value = value.ok_or_else(|| self.error("an attribute has `<`, or `&` for what is no entity of XML"))?;
         self.skip(length.saturating_add(1));

@@ -49,7 +49,10 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
         }
     }
     if record.is_some() {
-        return Err(unreadable(last, "the last record has no `end_of_record`; the report is cut off, write it again"));
+        return Err(unreadable(
+            last,
+            "the last record has no `end_of_record`; the report is incomplete; generate it again",
+        ));
     }
     if is_report { Ok(drafts) } else { Err(unreadable(last, EXPECTED)) }
 }

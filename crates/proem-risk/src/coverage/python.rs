@@ -26,7 +26,7 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
         let what = if error.is_data() {
             "expected `files` with `executed_lines` and `missing_lines`, as `coverage json` writes them"
         } else {
-            "no JSON, or cut off; write the report again with `coverage json`"
+            "not JSON, or incomplete; generate the report again with `coverage json`"
         };
         unreadable(error.line(), &format!("{what} (column {})", error.column()))
     })?;

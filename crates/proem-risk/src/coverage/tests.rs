@@ -181,7 +181,8 @@ fn what_is_no_report_or_half_of_one_is_refused() {
     refuses("SF:a\nDA:one,1\nend_of_record", &none.replace("line 1", "line 2"));
     refuses(
         "SF:a\nDA:1,1\n",
-        "line 2 of the coverage report: the last record has no `end_of_record`; the report is cut off, write it again",
+        "line 2 of the coverage report: the last record has no `end_of_record`; the report is incomplete; generate it \
+         again",
     );
     refuses("SF:a\nLF:1\nLH:2\nend_of_record", "line 4 of the coverage report: `LH` is greater than `LF`");
     refuses("DA:1,1", "line 1 of the coverage report: lines need a file: write `SF:PATH` before them");
@@ -191,17 +192,18 @@ fn what_is_no_report_or_half_of_one_is_refused() {
     );
     refuses(
         "{\"files\":",
-        "line 1 of the coverage report: no JSON, or cut off; write the report again with `coverage json` (column 9)",
+        "line 1 of the coverage report: not JSON, or incomplete; generate the report again with `coverage json` \
+         (column 9)",
     );
     let root = "line 1 of the coverage report: expected `coverage` with a `line-rate`; write the report in the format of Cobertura";
     refuses("<report/>", root);
     refuses("<coverage clover=\"4\"/>", root);
     refuses(
         "<!DOCTYPE coverage [<!ENTITY a \"b\">]><coverage line-rate=\"1\"/>",
-        "line 1 of the coverage report: a document type with definitions of its own is not read",
+        "line 1 of the coverage report: a DOCTYPE with its own entity definitions is not supported",
     );
     let cut = COBERTURA.trim_end().strip_suffix("</coverage>").unwrap();
-    refuses(cut, "line 7 of the coverage report: the report is cut off; write it again");
+    refuses(cut, "line 7 of the coverage report: the report is incomplete; generate it again");
     refuses(
         &COBERTURA.replace("&amp;", "&x;"),
         "line 5 of the coverage report: an attribute has `<`, or `&` for what is no entity of XML",
@@ -211,7 +213,7 @@ fn what_is_no_report_or_half_of_one_is_refused() {
         "line 6 of the coverage report: `line` needs a `number` and `hits`, both whole numbers",
     );
     let deep = "<coverage line-rate=\"1\">".to_owned() + &"<a>".repeat(100_000);
-    refuses(&deep, "line 1 of the coverage report: elements lie too deep in each other for a report of Cobertura");
+    refuses(&deep, "line 1 of the coverage report: elements are nested too deeply for a Cobertura report");
 }
 
 proptest! {

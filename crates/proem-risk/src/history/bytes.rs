@@ -94,7 +94,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Kept, Error> {
-    let damaged = || Error::new(ErrorKind::Damaged, "the kept history is damaged or of another version; remove it");
+    let damaged = || Error::new(ErrorKind::Damaged, "the cached history is damaged or from another version; remove it");
     let mut reader = Reader(bytes);
     let kept = kept(&mut reader).ok_or_else(damaged)?;
     if reader.0.is_empty() { Ok(kept) } else { Err(damaged()) }

@@ -97,7 +97,7 @@ fn incident(value: &Value, number: usize) -> Result<Incident, String> {
         id: match get(ID) {
             Some(Value::Number(number)) => Some(number.to_string()),
             Some(Value::String(id)) => Some(id),
-            Some(_) => return Err("has an `id` that is neither a text nor a number".to_owned()),
+            Some(_) => return Err("has an `id` that is neither a string nor a number".to_owned()),
             None => None,
         },
         title: get(TITLE).map(|title| text_of(&title)),
@@ -118,7 +118,7 @@ fn incident(value: &Value, number: usize) -> Result<Incident, String> {
     fields.incident(number)
 }
 
-const NO_PATHS: &str = "has `paths` that are no texts";
+const NO_PATHS: &str = "has `paths` that are not strings";
 
 /// A path: a text, or GitHub's object of a changed file.
 fn path_of(value: &Value) -> Option<String> {
@@ -184,7 +184,7 @@ fn seconds(text: &str) -> Option<i64> {
 /// Comma-separated values with a header.
 fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
     let rows = records::read(text).map_err(|broken| {
-        unreadable(&format!("line {}", broken.line), format_args!("is no CSV: {}", broken.expected))
+        unreadable(&format!("line {}", broken.line), format_args!("is not valid CSV: {}", broken.expected))
     })?;
     let Some((header, rows)) = rows.split_first() else { return Ok(vec![]) };
     let column = |names: &[&str]| {
@@ -192,7 +192,8 @@ fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
         names.iter().find_map(named)
     };
     let Some(title) = column(TITLE) else {
-        let what = "names no column `title`; expected CSV whose header has `title`, and `id`, `body`, `paths`, `date`, or JSON";
+        let what =
+            "has no column `title`; expected CSV whose header has `title`, and `id`, `body`, `paths`, `date`, or JSON";
         return Err(unreadable(&format!("line {}", header.line), what));
     };
     let columns = [column(ID), Some(title), column(BODY), column(PATHS), column(DATE)];
@@ -201,7 +202,7 @@ fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
         let place = format!("line {}", row.line);
         if row.fields.len() != header.fields.len() {
             let (has, needs) = (row.fields.len(), header.fields.len());
-            return Err(unreadable(&place, format_args!("has {has} fields and the header {needs}")));
+            return Err(unreadable(&place, format_args!("has {has} fields, but the header has {needs}")));
         }
         let [id, title, body, paths, date] = columns.map(|column| row.fields.get(column?).cloned());
         let paths = paths.map(|paths| split_paths(&paths)).unwrap_or_default();

@@ -88,13 +88,14 @@ fn what_is_no_list_of_incidents_is_refused_with_its_place() {
         "[{\"title\": \"a\", \"date\": 1709209815000}]",
         "number 1 of the incidents has a `date` that is not a date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970",
     );
-    refuses("title,id\na\n", "line 2 of the incidents has 1 fields and the header 2");
-    refuses("title\n\"a\n", "line 2 of the incidents is no CSV: a field in quotes begins here and has no end");
+    refuses("title,id\na\n", "line 2 of the incidents has 1 fields, but the header has 2");
+    refuses("title\n\"a\n", "line 2 of the incidents is not valid CSV: a field in quotes begins here and has no end");
     refuses(
         "hello world",
-        "line 1 of the incidents names no column `title`; expected CSV whose header has `title`, and `id`, `body`, `paths`, `date`, or JSON",
+        "line 1 of the incidents has no column `title`; expected CSV whose header has `title`, and `id`, `body`, \
+         `paths`, `date`, or JSON",
     );
-    refuses("[{\"title\": \"a\", \"paths\": [1]}]", "number 1 of the incidents has `paths` that are no texts");
+    refuses("[{\"title\": \"a\", \"paths\": [1]}]", "number 1 of the incidents has `paths` that are not strings");
     refuses(
         &("[".repeat(100_000)),
         "line 1 of the incidents is not JSON; expected one object a line, an array of objects, or an export of issues (column 128)",

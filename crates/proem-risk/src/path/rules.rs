@@ -84,7 +84,8 @@ impl Rules {
             }
             rules.add(line).ok_or_else(|| {
                 let message = format!(
-                    "line {number} of the path rules is not a rule; write what, value, how, patterns and reason between tabs"
+                    "line {number} of the path rules is not a rule; write what, value, how, patterns and reason, \
+                     separated by tabs"
                 );
                 Error::new(ErrorKind::Unreadable, message)
             })?;
@@ -296,7 +297,7 @@ mod tests {
         let error = Rules::read(&format!("# x\n{line}")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "line 2 of the path rules is not a rule; write what, value, how, patterns and reason between tabs",
+            "line 2 of the path rules is not a rule; write what, value, how, patterns and reason, separated by tabs",
             "{line}"
         );
     }

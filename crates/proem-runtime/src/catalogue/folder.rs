@@ -145,17 +145,17 @@ impl<'p> Folder<'p> {
 fn why(error: &Error) -> Unread {
     match error {
         Error::Link { .. } => {
-            ("a link, and links are not followed here".into(), "replace it by what it points at".into())
+            ("a symbolic link, and links are not followed here".into(), "replace it with what it points to".into())
         }
-        Error::NotRegular { found, wanted, .. } => (format!("{found}, not {wanted}"), "move it away".into()),
+        Error::NotRegular { found, wanted, .. } => (format!("{found}, not {wanted}"), "move it elsewhere".into()),
         Error::NotBeneath { .. } => {
             ("not a path below the project's root".into(), "leave out `..` and a leading `/`".into())
         }
         Error::Io { source, .. } => unread(source),
-        other => (other.to_string(), "look at the file".into()),
+        other => (other.to_string(), "check the file".into()),
     }
 }
 
 fn unread(error: &std::io::Error) -> Unread {
-    (format!("could not be read: {error}"), "check who may read it".into())
+    (format!("could not be read: {error}"), "check its permissions".into())
 }

@@ -81,7 +81,11 @@ impl Comparison {
         let (added, deleted) = (count(Status::Added), count(Status::Deleted));
         if added > 0 && deleted > 0 {
             if blobs.any_missing() || added.saturating_mul(deleted) > RENAMES {
-                gaps.push("rename_incomplete: too many files, or contents that are not here; some added and deleted files may be renames".to_owned());
+                gaps.push(
+                    "rename_incomplete: too many files, or missing file contents; some added and deleted files \
+                           may be renames"
+                        .to_owned(),
+                );
             } else {
                 self.renames = Renames::Similar;
                 raw = self.raw(session)?;

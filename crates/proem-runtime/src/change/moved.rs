@@ -37,7 +37,11 @@ pub(super) fn pair(session: &Session<'_>, found: &mut Found, untracked: &mut Vec
         }
     }
     if found.entries.iter().any(is_gone) && untracked.iter().any(Untracked::is_file) {
-        found.gaps.push("rename_incomplete: an untracked file may be a deleted one under another name and with other content; stage both to have that found".to_owned());
+        found.gaps.push(
+            "rename_incomplete: an untracked file may be a deleted file that was renamed and edited; stage \
+                         both so that the rename is detected"
+                .to_owned(),
+        );
     }
 }
 

@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Spec {
 }
 
 /// What is said of HEAD when nobody named it.
-const HEAD: &str = "HEAD, since nothing is uncommitted";
+const HEAD: &str = "HEAD, because nothing is uncommitted";
 
 /// What is meant, in commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<R
     }
     let is_merge = commit.parents.len() > 1;
     let said = match (is_merge, said) {
-        (true, HEAD) => "HEAD, a merge, against its first parent, since nothing is uncommitted",
+        (true, HEAD) => "HEAD, a merge, against its first parent, because nothing is uncommitted",
         (true, _) => "the merge, against its first parent",
         (false, said) => said,
     };
@@ -117,7 +117,7 @@ fn range(session: &Session<'_>, from: &str, to: &str) -> Result<Resolved, Error>
     let commits = std::str::from_utf8(counted.stdout.trim_ascii()).ok().and_then(|count| count.parse().ok());
     let commits = commits.ok_or(Error::GitAnswer { command: "rev-list" })?;
     let at = commit::read(session, &last)?.at;
-    let said = "what the second revision has since the common ancestor";
+    let said = "the changes of the second revision since the common ancestor";
     Ok(Resolved { kind: Kind::Range, id: Some(last), base: Some(base), commits, is_merge: false, at, said })
 }
 

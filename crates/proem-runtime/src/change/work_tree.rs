@@ -101,7 +101,10 @@ pub(super) fn untracked(
     let paths = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     let mut paths: Vec<&[u8]> = paths.filter(|path| !set_up.wrote(path)).collect();
     if paths.len() > UNTRACKED {
-        gaps.push(format!("only the first {UNTRACKED} of {} untracked files are assessed; list what needs no attention in `.gitignore`", paths.len()));
+        gaps.push(format!(
+            "only the first {UNTRACKED} of {} untracked files are assessed; add irrelevant files to `.gitignore`",
+            paths.len()
+        ));
         paths.truncate(UNTRACKED);
     }
     let look = |bytes: &&[u8]| {

@@ -36,7 +36,7 @@ pub struct Made {
     pub effect: EffectId,
     /// Every attempt.
     pub attempts: Vec<Sent>,
-    /// What the provider did not get.
+    /// What was not sent to the provider.
     pub dropped: Vec<Dropped>,
     /// How long it took in all, waiting included.
     pub took: Duration,
@@ -89,11 +89,14 @@ impl<'c> Calls<'c> {
 impl Perform for Calls<'_> {
     async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
         let Effect::Call { request } = effect else {
-            let failure = Failure::new(FailureKind::Refused, "this effect is not performed here");
+            let failure = Failure::new(FailureKind::Refused, "this step is not supported here");
             return Performed::Failed { failure };
         };
         let Some(served) = self.directory.get(&request.model) else {
-            let problem = format!("no endpoint serves `{}`; choose --model or --provider", request.model);
+            let problem = format!(
+                "no configured provider has the model `{}`; choose another with --model or --provider",
+                request.model
+            );
             return Performed::Failed { failure: Failure::new(FailureKind::UnknownModel, problem) };
         };
         let plan = plan_request(request, &served.model, served.model.counter().as_ref());

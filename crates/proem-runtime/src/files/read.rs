@@ -48,7 +48,9 @@ fn regular(found: FileType) -> io::Result<()> {
     match found {
         found if found.is_file() => Ok(()),
         found if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
-        found => Err(io::Error::other(format!("it is {}, not {FILE}; write its content into one", named(found)))),
+        found => {
+            Err(io::Error::other(format!("it is {}, not {FILE}; copy its content into a regular file", named(found))))
+        }
     }
 }
 

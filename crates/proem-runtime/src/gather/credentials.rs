@@ -35,8 +35,8 @@ pub(super) fn cut(gathered: &mut Gathered) {
 
 fn said(count: usize) -> Gap {
     let texts = if count == 1 { "1 text".to_owned() } else { format!("{count} texts") };
-    let why = "what has the shape of a key, token or private key is replaced by `[redacted:…]`; \
-               take it out of the repository or the memory, and have it replaced if it is real";
+    let why = "text that looks like a key, token or private key is replaced by `[redacted:…]`; remove it from the \
+               repository or the memory, and revoke it if it is real";
     gap(&format!("parts of {texts}"), why)
 }
 

@@ -97,20 +97,20 @@ fn real_path(root: &Path, path: &Path) -> Result<PathBuf, Unread> {
     let real = match fs::canonicalize(path) {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Unread::Leads("it is a link to nothing; remove it"));
+            return Err(Unread::Leads("it is a broken link; remove it"));
         }
         Err(error) if path.is_symlink() && !matches!(error.kind(), io::ErrorKind::PermissionDenied) => {
-            return Err(Unread::Leads("it is a link that leads in a circle; remove it"));
+            return Err(Unread::Leads("it is a circular link; remove it"));
         }
         Err(error) => return Err(failed(error)),
     };
     let Ok(inside) = real.strip_prefix(&root) else {
-        return Err(Unread::Leads("it is a link that leads out of the repository; replace it by a file"));
+        return Err(Unread::Leads("it is a link to a file outside the repository; replace it with the file"));
     };
     let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
     let markdown = inside.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if in_git || !markdown {
-        return Err(Unread::Leads("it is a link to something that is not a Markdown file; replace it by a file"));
+        return Err(Unread::Leads("it is a link to something that is not a Markdown file; replace it with a file"));
     }
     Ok(real)
 }

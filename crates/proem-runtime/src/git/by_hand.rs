@@ -34,8 +34,8 @@ pub(crate) fn by_hand(errand: Errand, args: &str) -> String {
 pub(crate) fn look_at(command: &str) -> String {
     match command {
         "status" | "diff" | "diff-files" | "diff-index" => {
-            "commit some of what is changed, or list what needs no attention in `.gitignore`".to_owned()
+            "commit some of what is changed, or add irrelevant files to `.gitignore`".to_owned()
         }
-        _ => format!("`{}` shows what it prints", by_hand(Errand::Here, command)),
+        _ => format!("run `{}` to see its output", by_hand(Errand::Here, command)),
     }
 }

@@ -174,7 +174,13 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
         Upstream::Apart { ahead, behind } => Some(Divergence { ahead, behind }),
         Upstream::Gone => {
             let fetch = by_hand(Errand::Fetch, "fetch");
-            gaps.push(gap("upstream", format!("the branch that this one follows is not here; `{fetch}` gets it")));
+            gaps.push(gap(
+                "upstream",
+                format!(
+                    "the upstream of this branch is missing from this clone; `{fetch}` \
+                                               fetches it"
+                ),
+            ));
             None
         }
     }
@@ -244,7 +250,7 @@ fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> 
             // What follows the last NUL is empty, or a path that was cut.
             paths.pop();
             if answer.extent == Extent::Cut {
-                let why = format!("there are more than {}; list what needs no attention in `.gitignore`", paths.len());
+                let why = format!("there are more than {}; add irrelevant files to `.gitignore`", paths.len());
                 gaps.push(gap("untracked files", why));
             }
             paths.retain(|path| !set_up.wrote(path));

@@ -75,18 +75,20 @@ impl<'a> Cache<'a> {
             Ok(Some(Content::Whole(bytes))) => bytes,
             Ok(None) => return None,
             Ok(Some(Content::Cut(_))) => {
-                notes.push("the kept history is too large and was read again".to_owned());
+                notes.push("the cached history is too large, so the history was read again".to_owned());
                 return None;
             }
             Err(error) => {
-                notes.push(format!("the kept history could not be read, and was read again from git: {error}"));
+                notes.push(format!("the cached history could not be read, so it was read again from git: {error}"));
                 return None;
             }
         };
         let kept = self.parse(&bytes);
         // A file that an earlier Proem wrote is nobody's mistake, and no news.
         if kept.is_none() && !bytes.starts_with(BEFORE) {
-            notes.push("the kept history was damaged or made under other conditions, and was read again".to_owned());
+            notes.push(
+                "the cached history was damaged or made with other settings, so the history was read again".to_owned(),
+            );
         }
         kept
     }

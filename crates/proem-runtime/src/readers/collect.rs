@@ -47,7 +47,7 @@ impl<'a> Collector<'a> {
             self.gap(
                 GapReason::TooMany,
                 &name,
-                format!("{}, after the {} fields that are read", sized(text.len()), self.limits.fields),
+                format!("{} not read, after the limit of {} fields", sized(text.len()), self.limits.fields),
             );
             return;
         }
@@ -68,7 +68,7 @@ impl<'a> Collector<'a> {
     pub(super) fn decode(&mut self, field: &str, bytes: &[u8], declared: Option<&str>) -> Option<Decoded> {
         let decoded = charset::decode(bytes, declared);
         if charset::is_binary(bytes, &decoded) {
-            self.gap(GapReason::NotText, field, format!("{} that are no text", sized(bytes.len())));
+            self.gap(GapReason::NotText, field, format!("{} that are not text", sized(bytes.len())));
             return None;
         }
         self.tell(field, &decoded);
@@ -78,7 +78,7 @@ impl<'a> Collector<'a> {
     /// Adds gaps for what is wrong with a decoded text.
     pub(super) fn tell(&mut self, field: &str, decoded: &Decoded) {
         if decoded.unknown {
-            self.gap(GapReason::Unknown, field, "a character set that is not known; read as UTF-8");
+            self.gap(GapReason::Unknown, field, "unknown character set; read as UTF-8");
         }
         if decoded.replaced > 0 {
             self.replaced(field, decoded.replaced);
@@ -87,8 +87,8 @@ impl<'a> Collector<'a> {
 
     /// Adds a gap for what stands for no character.
     pub(super) fn replaced(&mut self, field: &str, count: usize) {
-        let noun = if count == 1 { "place" } else { "places" };
-        self.gap(GapReason::Replaced, field, format!("{count} {noun} that no character stands for; read as U+FFFD"));
+        let noun = if count == 1 { "character" } else { "characters" };
+        self.gap(GapReason::Replaced, field, format!("{count} invalid {noun}; read as U+FFFD"));
     }
 
     /// The fields and the gaps.
@@ -156,7 +156,7 @@ mod tests {
         let (fields, gaps) = collector.finish();
         assert_eq!(fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         let told: Vec<String> = gaps.iter().map(|gap| format!("{} {}", gap.field, gap.about)).collect();
-        let after = "1 byte, after the 2 fields that are read";
+        let after = "1 byte not read, after the limit of 2 fields";
         assert_eq!(told, [format!("c {after}"), format!("d {after}"), " 1 more that are not listed".to_owned()]);
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
     };
     let (line, column) = proem_text::line_column(&decoded.text, fault.at);
     let (reason, what) = match fault.kind {
-        FaultKind::TooDeep => (GapReason::TooDeep, "values stand too deep in one another"),
+        FaultKind::TooDeep => (GapReason::TooDeep, "values are nested too deeply"),
         FaultKind::Invalid => (GapReason::Malformed, "not valid JSON"),
     };
     collector.gap(reason, "", format!("{what} at line {line}, column {column}; read as plain text"));
@@ -62,7 +62,7 @@ fn strings(text: &str, base: Option<usize>, collector: &mut Collector<'_>) {
         collector.push(name, string, at);
     });
     if left_out > 0 {
-        let about = format!("{left_out} strings, after the {} that are read", collector.limits().fields);
+        let about = format!("{left_out} strings not read, after the limit of {}", collector.limits().fields);
         collector.gap(GapReason::TooMany, "", about);
     }
 }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_lone_surrogate_is_a_gap_and_no_error() {
-        let gap = "! /a 1 place that no character stands for; read as U+FFFD";
+        let gap = "! /a 1 invalid character; read as U+FFFD";
         check(r#"{"a": "x\ud800y"}"#, &["/a = \"x\u{fffd}y\"", gap]);
         check(r#"{"a": "\ude00\u0061"}"#, &["/a = \"\u{fffd}a\"", gap]);
     }
@@ -214,10 +214,10 @@ mod tests {
         let deep = |levels: usize| format!("{}\"x\"{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(fields_of(&deep(128), Limits::default()).len(), 1);
         let fields = fields_of(&deep(129), Limits::default());
-        assert!(fields[1].starts_with("!  values stand too deep in one another at line 1, column 129"), "{fields:?}");
+        assert!(fields[1].starts_with("!  values are nested too deeply at line 1, column 129"), "{fields:?}");
         assert_eq!(fields_of(&"[".repeat(1_000_000), Limits::default()).len(), 2);
         let limits = Limits { fields: 2, ..Limits::default() };
         let fields = fields_of(r#"["a", "b", "c", "d"]"#, limits);
-        assert_eq!(fields[2], "!  2 strings, after the 2 that are read");
+        assert_eq!(fields[2], "!  2 strings not read, after the limit of 2");
     }
 }

@@ -76,7 +76,7 @@ impl Message {
             let name = format!("{}{name}", self.prefix);
             let text = headers::text(value);
             if !headers::is_decodable(value) {
-                let about = "a header too long, or with too many encoded words; read as it stands";
+                let about = "a header too long, or with too many encoded words; read without decoding";
                 collector.gap(GapReason::TooLong, &name, about);
             }
             let replaced = text.matches(char::REPLACEMENT_CHARACTER).count();
@@ -87,7 +87,7 @@ impl Message {
         }
         if left_out > 0 {
             let name = format!("{}header", self.prefix);
-            collector.gap(GapReason::TooMany, &name, format!("{left_out} headers, after those that are read"));
+            collector.gap(GapReason::TooMany, &name, format!("{left_out} headers not read, after the limit"));
         }
         self.part((&block, body), Implied::Text, depth, collector);
     }
@@ -106,13 +106,13 @@ impl Message {
             collector.gap(
                 GapReason::Malformed,
                 &name,
-                "two headers contradict each other about what a part is; the first was believed",
+                "two headers contradict each other about the type of a part; the first was used",
             );
         }
         let kind = PartKind::of(&headers, default);
         if depth >= collector.limits().depth.min(DEPTH) && !matches!(kind, PartKind::Leaf) {
             let name = self.next_body();
-            collector.gap(GapReason::TooDeep, &name, "parts stand too deep in one another; read as plain text");
+            collector.gap(GapReason::TooDeep, &name, "parts are nested too deeply; read as plain text");
             self.plain(name, body, collector);
             return;
         }
@@ -133,11 +133,7 @@ impl Message {
         let found = Parts::split(body, boundary, collector.limits().fields);
         if found.parts.is_empty() {
             let name = self.next_body();
-            collector.gap(
-                GapReason::Malformed,
-                &name,
-                "several parts are announced and no boundary is there; read as plain text",
-            );
+            collector.gap(GapReason::Malformed, &name, "a multipart message has no boundary; read as plain text");
             self.plain(name, body, collector);
             return;
         }
@@ -147,7 +143,8 @@ impl Message {
             self.part((&block, body), default, depth.saturating_add(1), collector);
         }
         if found.left_out > 0 {
-            let about = format!("{} of parts, after the first {}", sized(found.left_out), collector.limits().fields);
+            let about =
+                format!("{} of parts not read, after the first {}", sized(found.left_out), collector.limits().fields);
             collector.gap(GapReason::TooMany, &format!("{}part", self.prefix), about);
         }
         self.around("epilogue", found.epilogue, collector);
@@ -166,7 +163,7 @@ impl Message {
         self.messages = self.messages.saturating_add(1);
         let decoded = transfer::decode(body, headers.encoding());
         if decoded.is_unknown {
-            collector.gap(GapReason::Unknown, &prefix, "a transfer encoding that is not known; read as it stands");
+            collector.gap(GapReason::Unknown, &prefix, "unknown transfer encoding; read without decoding");
         }
         Self::new(prefix).read(decoded.chunk(), depth.saturating_add(1), collector);
     }
@@ -187,7 +184,7 @@ impl Message {
         }
         let decoded = transfer::decode(body, headers.encoding());
         if decoded.is_unknown {
-            collector.gap(GapReason::Unknown, &name, "a transfer encoding that is not known; read as it stands");
+            collector.gap(GapReason::Unknown, &name, "unknown transfer encoding; read without decoding");
         }
         let chunk = decoded.chunk();
         let of_page = || html::declared_charset(chunk.bytes).filter(|_| is_page);

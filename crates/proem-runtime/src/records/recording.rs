@@ -311,12 +311,12 @@ impl<'k> Recording<'k> {
 
 /// A state that can't be written down.
 fn unwritable(error: &dyn std::error::Error) -> proem_engine::Error {
-    proem_engine::Error::new(ErrorKind::Render, format!("the run's state can't be written down: {error}"))
+    proem_engine::Error::new(ErrorKind::Render, format!("the run's state can't be serialised: {error}"))
 }
 
 /// A question that nobody could answer: the run would not be there any more.
 fn unanswerable(why: &dyn std::fmt::Display) -> proem_engine::Error {
-    let message = format!("the run asks something and can't be kept until it is answered: {why}");
+    let message = format!("the run has a question, but its state can't be saved until you answer: {why}");
     proem_engine::Error::new(ErrorKind::Render, message)
 }
 
@@ -441,7 +441,7 @@ fn counter(start: &Start<'_>) -> String {
 }
 
 /// Why an assembly without a call can't be replayed, or gone on with.
-pub const ASSEMBLED_ONLY: &str = "it called no model, and its folder's state is not kept";
+pub const ASSEMBLED_ONLY: &str = "it called no model, and the state of its folder was not recorded";
 
 /// What `Finish` is made of, so that an assembly without a call is kept too; [`Store::finish`] writes
 /// it.

@@ -116,7 +116,7 @@ pub async fn replay<M: Machine>(
         }
     }
     if let RunState::Ended(outcome) = detail.row.state {
-        let difference = replayed.at_the_end(outcome.as_str().to_owned(), "a run that goes on".to_owned());
+        let difference = replayed.at_the_end(outcome.as_str().to_owned(), "a run that has not ended".to_owned());
         replayed.differs(difference);
     }
     Ok(replayed)
@@ -157,10 +157,7 @@ fn without(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
     match error {
         proem_store::Error::NotFound(_) => Error::NotReplayable {
             run: fork.short().to_owned(),
-            why: format!(
-                "what it began with is run `{}`'s, of which it is a fork, and that was deleted",
-                parent.short()
-            ),
+            why: format!("it is a fork of run `{}`, which held its first events and was deleted", parent.short()),
         },
         error => error.into(),
     }
@@ -207,8 +204,7 @@ impl Record {
                 return Err(record.missing("an event"));
             }
             let bytes = record.texts.get(hash).ok_or_else(|| record.missing("an event"))?;
-            let event =
-                serde_json::from_slice(bytes).map_err(|_| record.missing("an event in a form that is known"))?;
+            let event = serde_json::from_slice(bytes).map_err(|_| record.missing("an event in a known format"))?;
             record.events.push(event);
         }
         Ok(record)
@@ -250,7 +246,7 @@ impl Record {
         if Content::new(recorded.as_str()).hash != call.body {
             return Err(Error::NotReplayable {
                 run: self.run.clone(),
-                why: "the bytes of a request are not those that were sent, by their hash".to_owned(),
+                why: "the hash of a request differs from that of the bytes sent".to_owned(),
             });
         }
         let number = replayed.calls;

@@ -201,7 +201,10 @@ pub enum Going {
 pub fn resumable(detail: &RunDetail, project: &Project) -> Result<(), Error> {
     let run = &detail.row.id;
     if detail.row.project != *project {
-        return Err(refused(run, format!("it belongs to the project `{}`; go there", detail.row.project.0)));
+        return Err(refused(
+            run,
+            format!("it belongs to the project `{}`; run the command there", detail.row.project.0),
+        ));
     }
     if let RunState::Ended(outcome) = detail.row.state {
         return Err(refused(run, format!("it has ended ({}); start it again", outcome.as_str())));
@@ -242,16 +245,19 @@ pub async fn resume(
         policy,
     };
     let unsealed = || {
-        "its state was not sealed by this installation for this run, its prompt and the rules of today; start it again"
+        "its state was saved by another installation, or for another run, prompt or version of the rules; start the \
+         run again"
             .to_owned()
     };
     let bytes = open(seal, &binding, &Sealed(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
-    let form = |error: serde_json::Error| refused(format!("its state is of another form ({error}); start it again"));
+    let form =
+        |error: serde_json::Error| refused(format!("its state has another format ({error}); start the run again"));
     let written: Written = serde_json::from_slice(&bytes).map_err(form)?;
     let sections = detail.calls.iter().flat_map(|call| &call.sections);
     let hashes: Vec<String> = sections.map(|section| section.text.clone()).collect();
     let state = written.state(&store.contents(&hashes).await?);
-    let state = state.ok_or_else(|| refused("a text of its state is gone or changed; start it again".to_owned()))?;
+    let state =
+        state.ok_or_else(|| refused("part of its state is missing or was changed; start the run again".to_owned()))?;
     let state: State = serde_json::from_value(state).map_err(form)?;
     let known = known(store, &detail, &state).await?;
     Ok(Resumed { detail, step: snapshot.step, state, known })

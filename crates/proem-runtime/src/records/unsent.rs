@@ -16,13 +16,16 @@ pub enum Necessity {
 #[must_use]
 pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
     let rest = match (necessity, caps.first()) {
-        (Necessity::Required, _) => "nothing was sent, since the run goes on in its records".to_owned(),
+        (Necessity::Required, _) => "nothing was sent, because a resumed run must be recorded".to_owned(),
         (_, Some(cap)) => format!(
-            "nothing was sent, since a budget is configured ({}) and what isn't recorded can't be booked; \
-             `--no-record` is refused for the same reason",
+            "nothing was sent, because a budget is configured ({}), which needs records; for the same reason, \
+             `--no-record` is refused",
             declared(cap)
         ),
-        (_, None) => "nothing was sent, since records are on; `--no-record` goes on without them".to_owned(),
+        (_, None) => {
+            "nothing was sent, because records are on and could not be written; `--no-record` continues without them"
+                .to_owned()
+        }
     };
     format!("{why}; {rest}")
 }
@@ -55,8 +58,8 @@ mod tests {
         let cap = |scope, period, unit| vec![Cap { scope, period, unit, most: 1 }];
         let budget = |named: &str| {
             format!(
-                "full; nothing was sent, since a budget is configured ({named}) and what isn't recorded can't be \
-                 booked; `--no-record` is refused for the same reason"
+                "full; nothing was sent, because a budget is configured ({named}), which needs records; for the same \
+                 reason, `--no-record` is refused"
             )
         };
         let money = Unit::NanoDollars;
@@ -64,12 +67,14 @@ mod tests {
             (
                 Necessity::Configured,
                 vec![],
-                "full; nothing was sent, since records are on; `--no-record` goes on without them".to_owned(),
+                "full; nothing was sent, because records are on and could not be written; `--no-record` continues \
+                 without them"
+                    .to_owned(),
             ),
             (
                 Necessity::Required,
                 cap(Scope::User, Period::Day, money),
-                "full; nothing was sent, since the run goes on in its records".to_owned(),
+                "full; nothing was sent, because a resumed run must be recorded".to_owned(),
             ),
             (Necessity::Configured, cap(Scope::User, Period::Day, money), budget("`budget.user.day`")),
             (

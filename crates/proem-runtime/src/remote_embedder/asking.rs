@@ -162,11 +162,12 @@ impl Asking {
     fn advised(&self, failure: Failure) -> Failure {
         let message = match (failure.kind, self.dimensions) {
             (FailureKind::TooLong, _) => format!(
-                "a text is longer than the model reads; lower `text_bytes` under `[embedding]`, which is {}",
+                "a text is longer than the model accepts; lower `text_bytes` under `[embedding]`, which is {}",
                 self.limits.text_bytes
             ),
             (FailureKind::Refused, Some(dimensions)) => format!(
-                "{}; not every model can give vectors of {dimensions} numbers: leave `dimensions` out if this can't",
+                "{}; not every model can give vectors of {dimensions} numbers: leave out `dimensions` if this model \
+                 can't",
                 failure.message
             ),
             _ => return failure,
@@ -177,7 +178,7 @@ impl Asking {
     fn late(&self) -> Failure {
         let seconds = self.limits.all.as_secs_f64();
         let message = format!(
-            "the vectors were not there within {seconds} s; raise `seconds` under `[embedding]`, or choose a faster \
+            "the vectors did not arrive within {seconds} s; raise `seconds` under `[embedding]`, or choose a faster \
              server"
         );
         Failure::new(FailureKind::TimedOut, message)

@@ -117,7 +117,7 @@ impl Grounds {
         // All or nothing: a part of the draw is a sample of something else.
         let known: BTreeSet<&ObjectId> = drawn.iter().map(|drawn| &drawn.id).collect();
         if !wanted.iter().all(|id| known.contains(id)) {
-            notes.push("past commits of this change were not looked at, so the score has no percentile".to_owned());
+            notes.push("the change was not compared with past commits, so the score has no percentile".to_owned());
             return Sample { commits: Vec::new(), of };
         }
         Sample { commits: wanted.iter().filter_map(|id| rows.get(id).cloned()).collect(), of }

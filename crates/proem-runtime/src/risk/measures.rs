@@ -40,7 +40,7 @@ impl<'m, W> Measures<'m, W> {
     fn given_up(&self, performed: Performed, stop: &CancellationToken) -> Performed {
         match performed {
             Performed::Failed { failure } if failure.kind == FailureKind::Cancelled && !stop.is_cancelled() => {
-                let message = format!("it took longer than the {} s of a step", self.each.as_secs_f64());
+                let message = format!("it took longer than the time limit of {} s for a step", self.each.as_secs_f64());
                 Performed::Failed { failure: Failure { kind: FailureKind::TimedOut, message, ..failure } }
             }
             other => other,
@@ -78,7 +78,7 @@ impl<W: Perform + Sync> Perform for Measures<'_, W> {
             return match self.measured(what, of) {
                 Some(value) => Performed::Measured { value },
                 None => Performed::Failed {
-                    failure: Failure::new(FailureKind::Refused, format!("`{what}` of {of} is not known")),
+                    failure: Failure::new(FailureKind::Refused, format!("`{what}` of {of} is unknown")),
                 },
             };
         }

@@ -65,7 +65,7 @@ impl Progress {
         match self {
             Self::History(commits) => format!("reading the history: {commits} commits"),
             Self::Sources(done, all) => format!("reading imports: {done} of {all} sources"),
-            Self::Sample(commits) => format!("looking at {commits} past commits"),
+            Self::Sample(commits) => format!("scoring {commits} past commits"),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Reading<'_> {
         let drawn = drawn(self.git, self.repository, &ids, self.options.cache.as_deref());
         drawn
             .map_err(|error| {
-                let note = format!("past commits can't be looked at, so the score has no percentile: {error}");
+                let note = format!("past commits can't be scored, so the score has no percentile: {error}");
                 about.notes.push(note);
             })
             .ok()

@@ -68,10 +68,10 @@ impl Cache {
                     cache.entries = entries;
                     None
                 }
-                None => Some("the stored imports were damaged; they are read again".to_owned()),
+                None => Some("the cached imports were damaged; the sources are read again".to_owned()),
             },
             Ok(Some(files::Content::Cut(_))) => {
-                Some("the stored imports were too many; they are read again".to_owned())
+                Some("the cache of imports was too large; the sources are read again".to_owned())
             }
             Err(error) => Some(format!("the stored imports are not used: {error}")),
         };

@@ -66,7 +66,7 @@ impl Listing {
     /// What was left out, in our words; links are files that git lists under their own name as well.
     pub(super) fn gaps(&self) -> Vec<String> {
         let submodules = (self.submodules > 0)
-            .then(|| format!("{} submodules were not entered; what they import is not known", self.submodules));
+            .then(|| format!("{} submodules were not read; their imports are unknown", self.submodules));
         submodules.into_iter().collect()
     }
 }

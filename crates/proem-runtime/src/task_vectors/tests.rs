@@ -230,7 +230,7 @@ fn a_file_that_is_something_else_is_made_anew() {
         fs::write(&path, &text).unwrap();
         let (mut tasks, note) = TaskVectors::open(path.clone());
         let shown: String = text.chars().take(80).collect();
-        assert_eq!(note, Some(format!("the stored vectors of tasks {why}; they are rebuilt")), "{shown}");
+        assert_eq!(note, Some(format!("the stored task vectors {why} and are computed again")), "{shown}");
         assert_eq!(tasks.embed_task(&embedder, &TEXTS, TASK).unwrap().1, 1);
         tasks.save().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), good, "{shown}");
@@ -254,7 +254,7 @@ fn a_link_is_neither_read_nor_written_through() {
     for target in [target.clone(), folder.path().join("nothing")] {
         symlink(&target, &path).unwrap();
         let (mut tasks, note) = TaskVectors::open(path.clone());
-        assert!(note.is_some_and(|note| note.contains("is a link")));
+        assert!(note.is_some_and(|note| note.contains("is a symbolic link")));
         assert_eq!(tasks.embed_task(&embedder, &TEXTS, TASK).unwrap().1, 1);
         assert!(matches!(tasks.save(), Err(Error::Link { .. })));
         fs::remove_file(&path).unwrap();

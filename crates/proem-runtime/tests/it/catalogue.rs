@@ -127,7 +127,7 @@ fn one_broken_file_is_named_and_the_others_count() {
     assert_eq!(
         found.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            ".mcp.json:1:1: not valid JSON; correct it; its servers are not listed",
+            ".mcp.json:1:1: not valid JSON; correct the file; its servers are not listed",
             ".vscode/mcp.json: not UTF-8 from byte 0 on; save it as UTF-8",
         ]
     );
@@ -152,17 +152,17 @@ fn what_is_no_regular_file_below_the_project_is_not_read() {
     places.skill("repo/.claude/skills/good/SKILL.md", "good");
     places.name(NamedBy::Project, "../outside", Holds::Skills);
     places.name(NamedBy::Project, "gone.jsonl", Holds::Lines);
-    let link = "a link, and links are not followed here; replace it by what it points at";
+    let link = "a symbolic link, and links are not followed here; replace it with what it points to";
     places.check(&[
         "good Outside .claude/skills/good/SKILL.md",
         "! ../outside: not a path below the project's root; leave out `..` and a leading `/`",
         &format!("! .agents/skills: {link}"),
-        "! .claude/skills: 1 names in it are not UTF-8 and are left out; rename them",
+        "! .claude/skills: 1 file names in it are not UTF-8 and are ignored; rename them",
         "! .claude/skills/big/SKILL.md: larger than 16777216 bytes and left out; split it",
         &format!("! .claude/skills/inner/SKILL.md: {link}"),
         &format!("! .claude/skills/linked: {link}"),
         "! .claude/skills/odd/SKILL.md: not UTF-8 from byte 10 on; save it as UTF-8",
-        "! .claude/skills/pipe/SKILL.md: a named pipe, not a regular file; move it away",
+        "! .claude/skills/pipe/SKILL.md: a named pipe, not a regular file; move it elsewhere",
         "! gone.jsonl: not there; correct the path under `[catalogue]`, or remove it",
     ]);
 }
@@ -176,7 +176,7 @@ fn links_of_the_user_are_followed_and_pipes_are_not_read() {
     assert!(Command::new("mkfifo").arg(places.base.join("home/.claude.json")).status().unwrap().success());
     places.check(&[
         "mine Outside ~/.claude/skills/mine/SKILL.md",
-        "! ~/.claude.json: a named pipe, not a regular file; move it away",
+        "! ~/.claude.json: a named pipe, not a regular file; move it elsewhere",
     ]);
 }
 
@@ -187,7 +187,8 @@ fn the_users_manifest_of_a_server_counts_before_the_projects() {
     places.write("repo/.proem/catalogue/git.json", TOOLS.replace("Does t.", "Obey."));
     places.check(&[
         "git__t Outside ~/.config/proem/catalogue/git.json",
-        "! .proem/catalogue/git.json: not used: `~/.config/proem/catalogue/git.json` is the manifest of server `git`; remove one of them",
+        "! .proem/catalogue/git.json: not used: server `git` already has the manifest \
+         `~/.config/proem/catalogue/git.json`; remove one of them",
     ]);
     let found = places.discover();
     assert_eq!(found.manifests.len(), 1);

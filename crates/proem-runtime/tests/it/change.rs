@@ -183,15 +183,17 @@ fn revisions() {
         "--output=x",
         "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     ] {
-        let expected =
-            format!("there is no commit `{}`; name a branch, a tag or a commit that is here", text.escape_debug());
+        let expected = format!(
+            "there is no commit `{}`; name a branch, a tag or a commit that exists in this repository",
+            text.escape_debug()
+        );
         assert_eq!(error(text), expected);
     }
     fixture.git(&["checkout", "-q", "--orphan", "apart"]);
     fixture.commit("apart");
     assert_eq!(
         error("main..apart"),
-        "`main` and `apart` have no common ancestor here; fetch more of the history, or name commits of one line"
+        "`main` and `apart` have no common ancestor in this clone; fetch more of the history, or name related commits"
     );
     let unborn = Fixture::unborn();
     let no_commits = "the repository has no commits; commit something, or use `--worktree` for what is not committed";
@@ -232,7 +234,7 @@ fn what_is_not_committed() {
     fixture.write("back", "1\n");
     fixture.write(".gitignore", "*.log\n");
     fixture.commit("more");
-    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().said, "HEAD, since nothing is uncommitted");
+    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().said, "HEAD, because nothing is uncommitted");
     fixture.write("both", format!("{TEN}11\n"));
     fixture.write("staged", "1\n2\n");
     fixture.write("back", "2\n");
@@ -310,8 +312,8 @@ fn a_conflict_is_said() {
     let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
     assert_eq!(
         staged,
-        "1 path is in conflict, so what is staged can't be committed; resolve and stage what is, or use \
-         `--worktree`"
+        "1 path is in conflict, so what is staged can't be committed; resolve the conflicts and stage the files, or \
+         use `--worktree`"
     );
 }
 
@@ -392,9 +394,7 @@ fn a_rename_of_everything_and_a_merge_of_3000_files() {
     let change = head(&fixture);
     assert_eq!(
         change.gaps,
-        [
-            "rename_incomplete: too many files, or contents that are not here; some added and deleted files may be renames"
-        ]
+        ["rename_incomplete: too many files, or missing file contents; some added and deleted files may be renames"]
     );
     assert_eq!(change.files.len(), 6000);
     fixture.git(&["checkout", "-q", "main"]);
@@ -432,7 +432,7 @@ fn what_a_partial_clone_left_out_is_unknown() {
         change.gaps,
         [
             "lines: the contents of some files are not in this clone",
-            "names in changed lines: some contents are not in this clone"
+            "names in changed lines could not be read: some contents are not in this clone"
         ]
     );
     let (git, repository) = git(&fixture);
@@ -484,7 +484,10 @@ fn a_parent_that_a_shallow_clone_left_out_is_an_error() {
     assert_eq!(
         error,
         format!(
-            "the parent of `{commit}` is not in this clone, so its change is unknown; `GIT_ALLOW_PROTOCOL=https:ssh GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c core.alternateRefsCommand=true -c credential.helper= fetch --deepen=100 --no-recurse-submodules --no-auto-maintenance` gets it"
+            "the parent of `{commit}` is not in this clone, so its change is unknown; `GIT_ALLOW_PROTOCOL=https:ssh \
+             GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c \
+             core.alternateRefsCommand=true -c credential.helper= fetch --deepen=100 --no-recurse-submodules \
+             --no-auto-maintenance` fetches it"
         )
     );
 }

@@ -393,7 +393,9 @@ fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let error = scene.try_read(&scene.wanted("HEAD")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`git log` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged"
+        "`git log` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks \
+         --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the \
+         damage"
     );
 }
 

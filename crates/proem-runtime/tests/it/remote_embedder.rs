@@ -99,15 +99,19 @@ fn a_long_text_is_cut_between_two_characters() {
 #[test]
 fn useless_answers() {
     let invalid = ErrorKind::InvalidVector;
-    let finite = "vector 1 holds what is not a finite number; check the server";
-    check(vectors(Fault::NotANumber), invalid, "a vector holds what is not a finite number; check the server");
+    let finite = "vector 1 contains a value that is not a finite number; check the server";
+    check(
+        vectors(Fault::NotANumber),
+        invalid,
+        "a vector contains a value that is not a finite number; check the server",
+    );
     let null = br#"{"data":[{"embedding":[1,2,3,4,5,6,7,8]},{"embedding":[null,2,3,4,5,6,7,8]}]}"#.to_vec();
     check(Reply::raw(200, null), invalid, finite);
     let dimension = "vector 1 has 9 numbers where 8 are expected; check the model and `dimensions`";
     check(vectors(Fault::OtherDimension), invalid, dimension);
-    check(vectors(Fault::TooFew), invalid, "1 vectors came for 2 texts; check the model");
-    check(vectors(Fault::Twice), invalid, "3 vectors came for 2 texts; check the model");
-    let page = "the answer is a web page and no JSON; check `base_url`";
+    check(vectors(Fault::TooFew), invalid, "the server sent 1 vectors for 2 texts; check the model");
+    check(vectors(Fault::Twice), invalid, "the server sent 3 vectors for 2 texts; check the model");
+    let page = "the answer is a web page, not JSON; check `base_url`";
     check(Reply::raw(200, "<!doctype html>"), invalid, page);
 }
 
@@ -118,7 +122,7 @@ fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
     };
     let server = start(given(vec![0.0; 8]));
     let error = embed(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
-    assert!(error.to_string().ends_with("gave a vector of no length"), "{error}");
+    assert!(error.to_string().ends_with("gave a vector of length zero"), "{error}");
     let server = start(given(vec![1.0; 5_000]));
     let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, Limits::default()).unwrap();
     let expected = "its vectors have 5000 numbers, and at most 4096 are read; set `dimensions` under `[embedding]`, or \
@@ -130,17 +134,18 @@ fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
 fn servers_that_refuse() {
     let embedding = ErrorKind::Embedding;
     let moved = Reply::raw(307, "").header("location", "https://evil.example/v1/embeddings");
-    let expected = "provider `local` redirected the request to `evil.example`; if that is right, set `base_url`";
+    let expected =
+        "provider `local` redirected the request to `evil.example`; if that host is correct, set `base_url` to it";
     check(moved, embedding, expected);
     let too_long = r#"{"error":{"message":"maximum context length is 512 tokens","code":"context_length_exceeded"}}"#;
-    let expected = "a text is longer than the model reads; lower `text_bytes` under `[embedding]`, which is 8000";
+    let expected = "a text is longer than the model accepts; lower `text_bytes` under `[embedding]`, which is 8000";
     check(Reply::raw(400, too_long), embedding, expected);
     let refused = r#"{"error":{"message":"this model has no dimensions","type":"invalid_request_error"}}"#;
-    let expected = "provider `local` refused the request with status 400; change what it names; not every model can \
-                    give vectors of 8 numbers: leave `dimensions` out if this can't";
+    let expected = "provider `local` refused the request with status 400; correct what its message names; not every \
+                    model can give vectors of 8 numbers: leave out `dimensions` if this model can't";
     check(Reply::raw(400, refused), embedding, expected);
-    let unknown = "provider `local` knows no model `small`, or this key may not use it; check the model's name and \
-                   `base_url`";
+    let unknown = "provider `local` has no model `small`, or this key is not allowed to use it; check the model's name \
+                   and `base_url`";
     check(Reply::raw(404, "{}"), embedding, unknown);
 }
 
@@ -161,7 +166,12 @@ fn a_wrong_key_is_named_by_its_variable() {
     let expected = "provider `local` refused the key in `LOCAL_KEY`; set it to a valid key";
     fails(&server, &keyed(wrong), ErrorKind::Embedding, expected);
     let missing = keyed(Key::Missing { variable: variable() });
-    fails(&server, &missing, ErrorKind::Embedding, "no key for provider `local`; set LOCAL_KEY");
+    fails(
+        &server,
+        &missing,
+        ErrorKind::Embedding,
+        "no key for provider `local`; set the environment variable LOCAL_KEY",
+    );
     assert_eq!((missing.requests(), server.requests().len()), (0, 1));
     let right = Key::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-right") };
     assert!(embed(&keyed(right), &["one"]).is_ok());
@@ -196,8 +206,8 @@ fn time_is_up_whatever_the_endpoint_allows() {
     let server = start(Reply { say, how: How { delay_ms: 60_000, ..How::default() } });
     let limits = Limits { all: Duration::from_millis(100), ..Limits::default() };
     let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", Some(8), limits).unwrap();
-    let expected = "the vectors were not there within 0.1 s; raise `seconds` under `[embedding]`, or choose a faster \
-                    server";
+    let expected =
+        "the vectors did not arrive within 0.1 s; raise `seconds` under `[embedding]`, or choose a faster server";
     fails(&server, &embedder, ErrorKind::Embedding, expected);
 }
 
@@ -254,7 +264,7 @@ fn what_can_never_work_is_no_embedder() {
     };
     let expected = "its protocol has no embeddings; choose a provider of protocol `openai`";
     fails(Endpoint { provider: Provider::Anthropic, ..endpoint("https://host/v1") }, expected);
-    fails(endpoint("host"), "`providers.local.base_url` is not an address; write it as `https://HOST/PATH`");
+    fails(endpoint("host"), "`providers.local.base_url` is not a URL; write it as `https://HOST/PATH`");
 }
 
 #[test]

@@ -88,13 +88,13 @@ fn collision(name: &Name, group: &[(Hash, Entry)]) -> Problem {
     let shown = files.iter().take(3).copied().collect::<Vec<_>>().join(", ");
     let and = if more > 0 { format!(" and {more} more files") } else { String::new() };
     let keeps = match best(group.iter().map(|(_, entry)| entry.standing)) {
-        Some(_) => "the one that is vouched for keeps the name, the others get a suffix",
+        Some(_) => "the approved one keeps the name, the others get a suffix",
         None => "each gets a suffix",
     };
     Problem {
         file: files.first().map(|file| (*file).to_owned()).unwrap_or_default(),
         at: At::Whole,
-        message: format!("{} different entries want the name `{name}` ({shown}{and}); {keeps}", group.len()),
+        message: format!("{} different entries have the name `{name}` ({shown}{and}); {keeps}", group.len()),
         remedy: "rename or remove all but one".into(),
     }
 }
@@ -110,7 +110,9 @@ fn only(name: &Name, mut group: Vec<Named>, problems: &mut Vec<Problem>) -> Opti
     problems.push(Problem {
         file: group.iter().map(|named| named.entry.origin.file.clone()).min().unwrap_or_default(),
         at: At::Whole,
-        message: format!("{lost} entries have the name `{name}` of another one even with a suffix and are left out"),
+        message: format!(
+            "{lost} entries have the same name `{name}` as another entry even with a suffix, and are left out"
+        ),
         remedy: "rename them".into(),
     });
     winner.and_then(|index| group.into_iter().nth(index))
@@ -128,7 +130,7 @@ fn bounded(mut named: Vec<Named>, problems: &mut Vec<Problem>) -> Vec<Named> {
         file: "the catalogue".into(),
         at: At::Whole,
         message: format!("{over} entries beyond {MAX_ENTRIES} are left out"),
-        remedy: "split the catalogue by project, or remove what nobody uses".into(),
+        remedy: "split the catalogue by project, or remove unused entries".into(),
     });
     named
 }

@@ -85,17 +85,17 @@ impl FindingKind {
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
-            Self::Changed => "it says something else than when it was approved".into(),
+            Self::Changed => "it has changed since it was approved".into(),
             Self::Markup { place, kind, count } => {
                 let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
                 format!("{} in its {place}, {times}", kind.in_words())
             }
             Self::Steering { place, kind, rule } => format!("{} in its {place} ({rule})", kind.in_words()),
             Self::NamesAnother { other } => format!("its description names `{other}`, a tool of another server"),
-            Self::ImitatesServer { server } => format!("its name begins like the tools of server `{server}`"),
-            Self::Collides => "another entry wants the same name".into(),
-            Self::NameDoesNotFit => "its own name holds what a name can't, and was changed".into(),
-            Self::NoDescription => "it doesn't say what it does".into(),
+            Self::ImitatesServer { server } => format!("its name has the prefix of the tools of server `{server}`"),
+            Self::Collides => "another entry has the same name".into(),
+            Self::NameDoesNotFit => "its name contained invalid characters, and was changed".into(),
+            Self::NoDescription => "it has no description".into(),
             Self::OverLimit { what } => format!("over the limit, so something was cut: its {what}"),
         }
     }

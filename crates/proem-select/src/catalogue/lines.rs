@@ -42,7 +42,7 @@ fn add(json: &Json, at: At, reading: &mut Reading<'_>) {
         return;
     };
     let Some(name) = fields.get("name").and_then(Json::as_str) else {
-        reading.problems.add(at, "no `name`, or one that is not a text", "give the entry a name");
+        reading.problems.add(at, "no `name`, or one that is not a string", "give the entry a name");
         return;
     };
     let kind = match fields.get("kind").and_then(Json::as_str) {

@@ -54,7 +54,7 @@ pub fn parse(file: &SourceFile) -> Parsed {
                     }
                     (key, _) => {
                         let remedy = "use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`";
-                        reading.problems.add(At::Whole, format!("{} means nothing here", quoted(key)), remedy);
+                        reading.problems.add(At::Whole, format!("{} is not a known key", quoted(key)), remedy);
                     }
                 }
             }
@@ -80,7 +80,7 @@ fn entries(kind: Kind, items: Vec<Toml>, reading: &mut Reading<'_>) {
         };
         unknown(&fields, &ENTRY_KEYS, &at, reading);
         let Some(name) = fields.get("name").and_then(Json::as_str) else {
-            reading.problems.add(at, "no `name`, or one that is not a text", "give the entry a name");
+            reading.problems.add(at, "no `name`, or one that is not a string", "give the entry a name");
             continue;
         };
         let draft = draft(&fields, &at, &mut reading.problems);
@@ -118,7 +118,7 @@ fn read_overlays(table: toml::Table, reading: &mut Reading<'_>) -> Vec<Overlay> 
 fn unknown(fields: &Map<String, Json>, known: &[&str], at: &At, reading: &mut Reading<'_>) {
     for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
         let remedy = format!("the keys are {}", known.join(", "));
-        reading.problems.add(at.clone(), format!("{} means nothing here and is ignored", quoted(key)), remedy);
+        reading.problems.add(at.clone(), format!("{} is not a known key and is ignored", quoted(key)), remedy);
     }
 }
 

@@ -11,7 +11,7 @@ const MAX_LISTED: usize = 20;
 /// How many problems of one file a catalogue lists, those of names and overlays among them.
 const MAX_OF_FILE: usize = 40;
 
-const REMEDY: &str = "correct those above and look again";
+const REMEDY: &str = "correct those above and run the command again";
 
 /// The longest piece of somebody's text in a message, in characters.
 const MAX_QUOTED: usize = 60;

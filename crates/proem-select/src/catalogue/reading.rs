@@ -166,7 +166,7 @@ impl<'f> Reading<'f> {
     pub(super) fn finish(mut self) -> Parsed {
         if self.over > 0 {
             let message = format!("{} entries beyond the first {} are left out", self.over, MAX_ENTRIES);
-            self.problems.add(At::Whole, message, "split the catalogue by project, or remove what nobody uses");
+            self.problems.add(At::Whole, message, "split the catalogue by project, or remove unused entries");
         }
         Parsed { entries: self.entries, problems: self.problems.into_list(), ..Parsed::default() }
     }
@@ -190,7 +190,7 @@ pub(super) fn draft(fields: &Map<String, Json>, at: &At, problems: &mut Problems
         None | Some(Json::Null) => String::new(),
         Some(Json::String(text)) => text.clone(),
         Some(_) => {
-            problems.add(at.clone(), "`description` is not a text and is ignored", "write it as a text");
+            problems.add(at.clone(), "`description` is not a string and is ignored", "write it as a string");
             String::new()
         }
     };
@@ -198,7 +198,11 @@ pub(super) fn draft(fields: &Map<String, Json>, at: &At, problems: &mut Problems
     let (tags, odd_tags) = texts(fields.get("tags"));
     for (key, odd) in [("examples", odd_examples), ("tags", odd_tags)] {
         if odd > 0 {
-            problems.add(at.clone(), format!("`{key}` holds something that is not a text"), "write a list of texts");
+            problems.add(
+                at.clone(),
+                format!("`{key}` contains a value that is not a string"),
+                "write a list of strings",
+            );
         }
     }
     let modes = modes(fields.get("modes"), at, problems).unwrap_or_default();

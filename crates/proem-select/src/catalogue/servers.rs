@@ -106,11 +106,13 @@ pub fn parse(file: &SourceFile, syntax: Syntax, key: &'static str) -> Parsed {
     };
     let mut servers = Vec::new();
     match found {
-        Err(at) => problems.add(at, format!("not valid {}", syntax.name()), "correct it; its servers are not listed"),
+        Err(at) => {
+            problems.add(at, format!("not valid {}", syntax.name()), "correct the file; its servers are not listed");
+        }
         Ok(Found::Absent) => {}
         Ok(Found::NotATable) => {
-            let message = format!("`{key}` is not a table of servers");
-            problems.add(At::Pointer(format!("/{key}")), message, "give each server a name in it");
+            let message = format!("`{key}` does not map the names of servers to servers");
+            problems.add(At::Pointer(format!("/{key}")), message, "use the names of the servers as its keys");
         }
         Ok(Found::Names(names)) => {
             let count = names.len();

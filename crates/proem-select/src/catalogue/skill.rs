@@ -92,7 +92,7 @@ fn add(start: usize, front: &str, folder: &str, reading: &mut Reading<'_>) {
     let (name, description) = (text("name"), text("description"));
     for (key, value) in [("name", &name), ("description", &description)] {
         if value.is_err() {
-            reading.problems.add(at.clone(), format!("`{key}` is not a text"), "write it as a text");
+            reading.problems.add(at.clone(), format!("`{key}` is not a string"), "write it as a string");
         }
     }
     // The folder's name is the skill's where nothing else is said.

@@ -35,13 +35,13 @@ fn read(json: &Json, reading: &mut Reading<'_>) {
     if let Some(error) = json.get("error").filter(|_| json.get("result").is_none()) {
         let code = error.get("code").and_then(Json::as_i64).map(|code| format!(" {code}")).unwrap_or_default();
         let message = format!("the server answered with an error{code}, not with tools");
-        reading.problems.add(At::Pointer("/error".into()), message, "ask it again and save the answer");
+        reading.problems.add(At::Pointer("/error".into()), message, "send the request again and save the answer");
         return;
     }
     if holder.get("nextCursor").is_some_and(|cursor| !cursor.is_null()) {
-        let remedy = "ask for the other pages and put all tools into one list";
+        let remedy = "request the other pages and merge all tools into one list";
         let at = At::Pointer(format!("{path}/nextCursor"));
-        reading.problems.add(at, "the manifest is one page of several", remedy);
+        reading.problems.add(at, "the manifest is only one page of several", remedy);
     }
     let (tools, path) = match (holder, holder.get("tools")) {
         (Json::Array(tools), _) => (tools, path.to_owned()),
@@ -66,14 +66,14 @@ fn add(tool: &Map<String, Json>, at: At, reading: &mut Reading<'_>) {
         Some(Json::String(name)) => name.as_str(),
         None => "",
         Some(_) => {
-            reading.problems.add(at, "`name` is not a text", "save the server's answer to `tools/list` again");
+            reading.problems.add(at, "`name` is not a string", "save the server's answer to `tools/list` again");
             return;
         }
     };
     if tool.get("description").is_some_and(|text| !text.is_string() && !text.is_null()) {
         reading.problems.add(
             at.clone(),
-            "`description` is not a text and is ignored",
+            "`description` is not a string and is ignored",
             "report it to the server's author",
         );
     }

@@ -191,7 +191,7 @@ impl Language {
             let rest: Vec<String> = words.collect();
             let (by, first) = match first.strip_suffix('*') {
                 Some(stem) if !(SHORTEST_STEM..=LONGEST_STEM).contains(&stem.len()) => {
-                    return Err(format!("the stem of `{phrase}` has not {SHORTEST_STEM} to {LONGEST_STEM} letters"));
+                    return Err(format!("the stem of `{phrase}` must have {SHORTEST_STEM} to {LONGEST_STEM} letters"));
                 }
                 Some(stem) => (&mut self.stems, stem.to_owned()),
                 None => (&mut self.words, first),
@@ -314,7 +314,7 @@ mod tests {
     fn a_file_that_could_never_match_is_an_error() {
         let problem = |file: &str| Phrases::parse(&[("en", file)]).unwrap_err().to_string();
         assert_eq!(problem("change = 'a/b'"), "phrases (en): `a/b` is not made of words and would never match");
-        assert_eq!(problem("change = 'abc*'"), "phrases (en): the stem of `abc*` has not 4 to 16 letters");
+        assert_eq!(problem("change = 'abc*'"), "phrases (en): the stem of `abc*` must have 4 to 16 letters");
         assert!(problem("dance = 'tango'").starts_with("phrases (en): "));
     }
 }

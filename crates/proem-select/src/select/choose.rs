@@ -74,7 +74,7 @@ impl Reason {
         match self {
             Self::Unlikely => "below the threshold",
             Self::Mode => "not for this mode",
-            Self::Results => "beyond the results asked for",
+            Self::Results => "beyond the number of results requested",
             Self::Cap => "beyond the cap",
             Self::Named => "named already",
         }

@@ -67,7 +67,8 @@ impl Selector {
         meant: Option<&Meant<'_>>,
     ) -> Result<Ranking, Error> {
         if capabilities.len() != index.entries {
-            let problem = format!("the index has {} entries and the catalogue {}", index.entries, capabilities.len());
+            let problem =
+                format!("the index has {} entries, but the catalogue has {}", index.entries, capabilities.len());
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
         if let Some(meant) = meant {

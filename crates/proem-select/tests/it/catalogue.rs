@@ -77,11 +77,12 @@ fn configured_servers_are_read_by_name_only() {
     json("", &[], &[]);
     json(r#"{"mcpServers": null}"#, &[], &[]);
     json("{ // hunter2\n \"mcpServers\": { \"a b\": {}, /* hunter2 */ }, }", &["a b"], &[]);
-    let no_table = "f at /mcpServers: `mcpServers` is not a table of servers; give each server a name in it";
+    let no_table = "f at /mcpServers: `mcpServers` does not map the names of servers to servers; use the names of the \
+                    servers as its keys";
     json(r#"{"mcpServers": "hunter2"}"#, &[], &[no_table]);
     json(r#"{"mcpServers": ["hunter2"]}"#, &[], &[no_table]);
     json(r#"["hunter2"]"#, &[], &[no_table]);
-    let broken = |at: &str| format!("f:{at}: not valid JSON; correct it; its servers are not listed");
+    let broken = |at: &str| format!("f:{at}: not valid JSON; correct the file; its servers are not listed");
     json("{\"mcpServers\": {\"a\": \"hunter2\"", &[], &[&broken("1:30")]);
     json("{\"mcpServers\":\n {\"a\" \"hunter2\"}}", &[], &[&broken("2:7")]);
     json("{} hunter2", &[], &[&broken("1:4")]);
@@ -100,9 +101,10 @@ fn configured_servers_are_read_by_name_only() {
     toml(
         "mcp_servers = 'hunter2'",
         &[],
-        &["f at /mcp_servers: `mcp_servers` is not a table of servers; give each server a name in it"],
+        &["f at /mcp_servers: `mcp_servers` does not map the names of servers to servers; use the names of the \
+             servers as its keys"],
     );
-    toml("a = 1\nhunter2 hunter2", &[], &["f:2:9: not valid TOML; correct it; its servers are not listed"]);
+    toml("a = 1\nhunter2 hunter2", &[], &["f:2:9: not valid TOML; correct the file; its servers are not listed"]);
 }
 
 #[test]
@@ -120,14 +122,16 @@ fn saved_tools_in_all_their_wrappings() {
         (r#"{"tools": 1}"#, "docs.json: no list of tools in it; save the server's answer to `tools/list`"),
         (
             r#"{"error": {"code": -32601, "message": "x"}}"#,
-            "docs.json at /error: the server answered with an error -32601, not with tools; ask it again and save the answer",
+            "docs.json at /error: the server answered with an error -32601, not with tools; send the request again and \
+             save the answer",
         ),
         ("[1]", "docs.json at /0: not a tool; a tool is an object with `name` and `inputSchema`"),
         ("[{}]", "docs.json at /0: an entry without a name; give it a `name`"),
-        (r#"[{"name": 1}]"#, "docs.json at /0: `name` is not a text; save the server's answer to `tools/list` again"),
+        (r#"[{"name": 1}]"#, "docs.json at /0: `name` is not a string; save the server's answer to `tools/list` again"),
         (
             r#"{"tools": [], "nextCursor": "x"}"#,
-            "docs.json at /nextCursor: the manifest is one page of several; ask for the other pages and put all tools into one list",
+            "docs.json at /nextCursor: the manifest is only one page of several; request the other pages and merge all \
+             tools into one list",
         ),
     ] {
         check(tools("docs", text), &format!("! {problem}"));
@@ -203,7 +207,7 @@ fn skills_say_their_name_and_description() {
         "review [any, outside] Reviews\\na diff.\\n",
     );
     check(of("---\ndescription: x\n---\n"), "folder [any, outside] x");
-    check(of("---\nname: [a]\n---\n"), "folder [any, outside] \n! S:2:1: `name` is not a text; write it as a text");
+    check(of("---\nname: [a]\n---\n"), "folder [any, outside] \n! S:2:1: `name` is not a string; write it as a string");
     check(of("---\n---\n"), "! S:1:1: its front matter is empty; give it `name` and `description`");
     check(of("# Title"), "! S:1:1: no front matter; begin the file with `---`, `name: …`, `description: …`, `---`");
     check(
@@ -287,14 +291,15 @@ fn what_is_wrong_with_a_catalogue_of_ones_own() {
             "! c.toml:1:8: not valid TOML: unclosed array table, expected `]`; correct it; nothing of the file is used",
         ),
         ("tool = 1", "! c.toml at /tool: `tool` is not a list; write `[[tool]]`"),
-        ("tools = []", "! c.toml: `tools` means nothing here; use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`"),
+        ("tools = []", "! c.toml: `tools` is not a known key; use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`"),
         (
             "[[tool]]\ndescription = 'x'",
-            "! c.toml at /tool/0: no `name`, or one that is not a text; give the entry a name",
+            "! c.toml at /tool/0: no `name`, or one that is not a string; give the entry a name",
         ),
         (
             "[[tool]]\nname = 'a'\ndescription = 1",
-            "a() [any, approved] \n! c.toml at /tool/0: `description` is not a text and is ignored; write it as a text",
+            "a() [any, approved] \n! c.toml at /tool/0: `description` is not a string and is ignored; write it as a \
+             string",
         ),
         (
             "[[tool]]\nname = 'a'\nmodes = ['act', 'dance']",
@@ -306,7 +311,8 @@ fn what_is_wrong_with_a_catalogue_of_ones_own() {
         ),
         (
             "[[tool]]\nname = 'a'\ncolour = 1",
-            "a() [any, approved] \n! c.toml at /tool/0: `colour` means nothing here and is ignored; the keys are description, examples, modes, name, parameters, tags",
+            "a() [any, approved] \n\
+             ! c.toml at /tool/0: `colour` is not a known key and is ignored; the keys are description, examples, modes, name, parameters, tags",
         ),
         (
             "[capability.gone]\nmodes = ['act']",
@@ -329,7 +335,7 @@ fn json_lines() {
     for (text, problem) in [
         ("{", "f:1:1: not valid JSON; write one object on each line"),
         ("[]", "f:1:1: not an object; write one object with `name` and `description` on each line"),
-        ("\n{\"description\": \"x\"}", "f:2:1: no `name`, or one that is not a text; give the entry a name"),
+        ("\n{\"description\": \"x\"}", "f:2:1: no `name`, or one that is not a string; give the entry a name"),
         (
             "{\"name\": \"a\", \"kind\": \"spell\"}",
             "f:1:1: `kind` of `a` is neither tool nor skill; the entry is left out; use `tool` or `skill`, or leave it out for a tool",
@@ -390,15 +396,14 @@ fn of_entries_with_one_name_none_takes_the_place_of_another() {
     assert_eq!((equals.entries().len(), equals.get("s__t")), (2, None));
     assert_eq!(
         equals.problems().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        [
-            "s.json: 2 different entries want the name `s__t` (s.json, x.jsonl); each gets a suffix; rename or remove all but one"
-        ]
+        ["s.json: 2 different entries have the name `s__t` (s.json, x.jsonl); each gets a suffix; rename or remove \
+             all but one"]
     );
     // A name that somebody chose to meet a suffix is left out, whoever comes first.
     let chosen = equals.entries()[0].name().as_str().to_owned();
     let clash = catalogue(vec![theirs(), others(), parse_lines("y.jsonl", &format!("{{\"name\": \"{chosen}\"}}"))]);
     assert!(clash.get(&chosen).is_none());
-    assert!(clash.problems().iter().any(|problem| problem.message.starts_with("2 entries have the name")));
+    assert!(clash.problems().iter().any(|problem| problem.message.starts_with("2 entries have the same name")));
     // The same entry in two files is one.
     let twice = catalogue(vec![
         theirs(),
@@ -426,8 +431,8 @@ fn ten_thousand_tools_with_one_name() {
     assert_eq!(
         all.problems().iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            "f: 1 entries beyond the first 10000 are left out; split the catalogue by project, or remove what nobody uses",
-            "f: 10000 different entries want the name `t` (f); each gets a suffix; rename or remove all but one"
+            "f: 1 entries beyond the first 10000 are left out; split the catalogue by project, or remove unused entries",
+            "f: 10000 different entries have the name `t` (f); each gets a suffix; rename or remove all but one"
         ]
     );
     assert_eq!(findings(&all, None).len(), 10_000);
@@ -515,15 +520,15 @@ fn findings_name_what_is_hidden_and_what_pretends() {
     assert_eq!(
         said,
         [
-            "mail__read: its name begins like the tools of server `mail`",
+            "mail__read: its name has the prefix of the tools of server `mail`",
             "s__closing: a tag that gives a prompt its structure in its description, once",
-            "s__closing: the start of somebody else's turn in its description, once",
-            "s__my_tool: its own name holds what a name can't, and was changed",
+            "s__closing: the start of another speaker's turn in a conversation in its description, once",
+            "s__my_tool: its name contained invalid characters, and was changed",
             "s__nested: invisible characters in its parameters, 2 times",
-            "s__nothing: it doesn't say what it does",
+            "s__nothing: it has no description",
             "s__shadowing: its description names `mail__send_mail`, a tool of another server",
             "s__tagged: invisible copies of letters in its description, once",
-            "s__turned: characters that turn the direction of text in its description, once",
+            "s__turned: characters that change the direction of text in its description, once",
         ]
     );
 }

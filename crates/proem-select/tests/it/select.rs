@@ -122,7 +122,7 @@ fn a_model_without_weights_and_an_index_of_another_catalogue_are_named() {
     let error = selector.rank(tools.entries(), &index, &selector.query("x"), None).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
-        (ErrorKind::InvalidInput, "the index has 5 entries and the catalogue 6")
+        (ErrorKind::InvalidInput, "the index has 5 entries, but the catalogue has 6")
     );
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn against(
 
 fn today(now: Time, zone: &TimeZone) -> Result<Date, Fault> {
     let moment = jiff::Timestamp::from_millisecond(now.0)
-        .map_err(|error| Fault::Odd(format!("the time {} can't be: {error}", now.0)))?;
+        .map_err(|error| Fault::Odd(format!("the time {} is out of range: {error}", now.0)))?;
     Ok(moment.to_zoned(zone.clone()).date())
 }
 

@@ -76,7 +76,7 @@ pub struct CallRow {
     pub repairs: Json,
     /// What was wrong with the answer.
     pub problems: Json,
-    /// What the provider did not get.
+    /// What was not sent to the provider.
     pub dropped: Json,
     /// The sections of its request.
     pub sections: Vec<SectionRow>,
@@ -214,7 +214,7 @@ pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Resul
             row,
         })
     })?;
-    found.ok_or_else(|| Fault::Missing(format!("no run `{id}`; `proem runs list` names them")))
+    found.ok_or_else(|| Fault::Missing(format!("there is no run `{id}`; `proem runs list` lists the runs")))
 }
 
 fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
@@ -351,7 +351,7 @@ fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault>
 
 fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, Fault> {
     let found = first(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| get(row, "run"))?;
-    let problem = || format!("no attempt {}; `proem runs show` names those of a run", attempt.0);
+    let problem = || format!("there is no attempt {}; `proem runs show` lists the attempts of a run", attempt.0);
     found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
 }
 

@@ -277,13 +277,13 @@ pub(crate) fn find(reader: &Connection, project: Option<&Project>, listed: Liste
     let begins = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
     let found: Vec<String> = all(reader, begins, (beginning, most), |row| get(row, "id"))?;
     match found.as_slice() {
-        [] => Err(Fault::Missing(format!("no run begins with `{}`; `proem runs list` names them", shown()))),
+        [] => Err(Fault::Missing(format!("no run id begins with `{}`; `proem runs list` lists the runs", shown()))),
         [one] => Ok(RunId(one.clone())),
         several => {
             let names: Vec<String> = several.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
             let more = if several.len() > NAMED { " and others" } else { "" };
             let problem =
-                format!("several runs begin with `{}`: {}{more}; write more digits", shown(), names.join(", "));
+                format!("several run ids begin with `{}`: {}{more}; give more digits", shown(), names.join(", "));
             Err(Fault::Missing(problem))
         }
     }
@@ -318,7 +318,7 @@ fn none(project: Option<&Project>, listed: Listed, id: &str, back: u32) -> Strin
         (0, Listed::Acted) => {
             format!("no run{whose} asked a model; `proem runs list --any` lists what else is recorded")
         }
-        _ => format!("there is no `{id}`: fewer runs{whose} are listed; `proem runs list` lists them"),
+        _ => format!("there is no `{id}`, because there are fewer runs{whose}; `proem runs list` lists them"),
     }
 }
 

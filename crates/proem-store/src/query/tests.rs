@@ -121,17 +121,17 @@ fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
         ("last~4", "0000000000000001"),
         ("0000000100000003", "0000000100000003"),
         ("00000002", "0000000200000006"),
-        ("last~5", "there is no `last~5`: fewer runs of this project are listed; `proem runs list` lists them"),
+        ("last~5", "there is no `last~5`, because there are fewer runs of this project; `proem runs list` lists them"),
         ("last~x", "`last~x` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("", "`` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("%", "`%` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("\u{1b}[2J", r"`\u{1b}[2J` is not a run; write the beginning of an id, `last`, or `last~1`"),
-        ("ff", "no run begins with `ff`; `proem runs list` names them"),
-        ("00000000", "several runs begin with `00000000`: `0000000000000001`, `0000000000000002`; write more digits"),
+        ("ff", "no run id begins with `ff`; `proem runs list` lists the runs"),
+        ("00000000", "several run ids begin with `00000000`: `0000000000000001`, `0000000000000002`; give more digits"),
         (
             "0",
-            "several runs begin with `0`: `0000000000000001`, `0000000000000002`, `0000000100000003`, \
-             `0000000100000004`, `0000000100000005` and others; write more digits",
+            "several run ids begin with `0`: `0000000000000001`, `0000000000000002`, `0000000100000003`, \
+             `0000000100000004`, `0000000100000005` and others; give more digits",
         ),
     ] {
         let found = match runs::find(&memory, Some(&project()), Listed::Any, id) {
@@ -159,7 +159,12 @@ fn how_long_ago_counts_as_the_list_does() {
             "last",
             "no run of this project asked a model; `proem runs list --any` lists what else is recorded",
         ),
-        (None, Listed::Acted, "last~9", "there is no `last~9`: fewer runs are listed; `proem runs list` lists them"),
+        (
+            None,
+            Listed::Acted,
+            "last~9",
+            "there is no `last~9`, because there are fewer runs; `proem runs list` lists them",
+        ),
     ] {
         let found = match runs::find(&memory, project, listed, id) {
             Ok(id) => id.0,

@@ -53,7 +53,7 @@ pub(crate) fn is_empty(tables: &Tables) -> Result<bool, Error> {
 
 /// That a file holds tables, and none of Proem's.
 pub(crate) fn of_something_else(tables: &Tables) -> Error {
-    let why = "it is a database of something else".to_owned();
+    let why = "it is a database of another program".to_owned();
     Unusable::Corrupt { path: tables.path().to_owned(), why }.into()
 }
 
@@ -103,8 +103,8 @@ pub(crate) fn update(tables: &Tables) -> Result<(), Error> {
         return Ok(());
     }
     if is_in_use(tables)? {
-        let why = "an older Proem has them open, and this one has to bring them to another form; end it, or wait \
-                   until it has ended, and try again";
+        let why = "an older version of Proem has the records open, and this version must upgrade their format; stop \
+                   the older one, or wait until it ends, and try again";
         return Err(Unusable::Other { path: tables.path().to_owned(), why: why.to_owned() }.into());
     }
     from(tables, form)

@@ -105,7 +105,8 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(Some(found)),
         Ok(_) => {
-            let why = "it is a link or no file; remove it, or set XDG_STATE_HOME to another folder".to_owned();
+            let why =
+                "it is a link or not a regular file; remove it, or set XDG_STATE_HOME to another folder".to_owned();
             Err(Unusable::Other { path: path.to_owned(), why }.into())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -112,7 +112,7 @@ pub(crate) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
     Error::Unusable(match code & 0xff {
         // SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE: readers need room beside the file as well.
         10 if [4618, 4874].contains(&code) => {
-            Unusable::Unwritable { path, why: "there is no room beside it; the disk may be full".to_owned() }
+            Unusable::Unwritable { path, why: "there is no space left in its folder; the disk may be full".to_owned() }
         }
         // SQLITE_BUSY, SQLITE_LOCKED.
         5 | 6 => Unusable::Busy { path },

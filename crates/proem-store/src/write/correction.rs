@@ -72,7 +72,7 @@ impl Write for Correction {
         )?;
         let found = found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`")))?;
         if found.state == "open" {
-            return Err(Error::Conflict(format!("attempt `{id}` is still open; wait until it is settled")));
+            return Err(Error::Conflict(format!("attempt `{id}` is still in progress; wait until it has ended")));
         }
         let actor = self.actor.to_string();
         to.tables.execute(

@@ -101,16 +101,17 @@ fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Err
     )?;
     let found = found.ok_or_else(|| no_run(run))?;
     if found.state == "ended" {
-        return Err(Error::Conflict(format!("run `{run}` has ended; fork it to go on")));
+        return Err(Error::Conflict(format!("run `{run}` has ended; continue it with `proem runs resume --fork`")));
     }
     if found.epoch != to.epoch_id() {
-        return Err(Error::Conflict(format!("run `{run}` belongs to another process; resume it to go on")));
+        return Err(Error::Conflict(format!("run `{run}` belongs to another process; continue it with `proem runs \
+                                            resume`")));
     }
     match found.attempt {
         None => Ok(None),
         Some(known) if known.state == "open" && known.epoch == to.epoch_id() => Ok(Some(known.id)),
         Some(_) => Err(Error::Conflict(format!(
-            "attempt {attempt} of call {} of run `{run}` is settled already; ask for the next one",
+            "attempt {attempt} of call {} of run `{run}` has already ended; use the next attempt",
             effect.0
         ))),
     }

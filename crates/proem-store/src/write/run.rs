@@ -38,7 +38,7 @@ impl RunLines<'_> {
 
 /// No such run.
 pub(super) fn no_run(run: &RunId) -> Error {
-    Error::NotFound(format!("no run `{run}`; `proem runs list` shows those there are"))
+    Error::NotFound(format!("there is no run `{run}`; `proem runs list` lists the runs"))
 }
 
 /// Fails if a run is not there.

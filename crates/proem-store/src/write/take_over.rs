@@ -97,7 +97,7 @@ impl Write for TakeOver {
             return Err(Error::Conflict(format!("the process of run `{run}` is still alive; end it, then resume")));
         }
         let Some(FoundState { step, at: when, sealed }) = found.snapshot else {
-            return Err(Error::Conflict(format!("run `{run}` kept no state to go on from; start it again")));
+            return Err(Error::Conflict(format!("run `{run}` has no saved state to resume from; start it again")));
         };
         let what = match self.way {
             Way::On => {

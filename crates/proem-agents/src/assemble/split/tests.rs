@@ -139,7 +139,7 @@ fn plain_paragraphs() {
             "constitution: You are a (it says who the model is)",
             "rules: Answer in the (it says how to work)",
             "constitution: Under no circumstances (it forbids)",
-            "project rules: The following tools (it describes tools or the place)",
+            "project rules: The following tools (it describes tools or the project)",
             "project rules: For example: (under For example)",
             "project rules: Customer: where is (under For example)",
             "project rules: Wheels are shipped (no sign)",

@@ -117,7 +117,7 @@ impl Heard {
             let number = suggestion.strip_prefix('S').and_then(|number| number.parse::<usize>().ok());
             let made = number.and_then(|number| suggestions.get(number.checked_sub(1)?));
             match made {
-                None => heard.notes.push("the model named a suggestion that was not made; it doesn't count".to_owned()),
+                None => heard.notes.push("the model chose a suggestion that does not exist; it is ignored".to_owned()),
                 Some(made) if heard.chosen.iter().any(|chosen| chosen.metric == made.metric) => {}
                 Some(made) => heard.chosen.push(Chosen { metric: made.metric, because }),
             }

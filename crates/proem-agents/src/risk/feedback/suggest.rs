@@ -93,7 +93,7 @@ fn suggestion(meter: Meter, values: &[(f64, Said)], from: Steps) -> Option<Sugge
         })?;
     let (removed, kept) = (fraction(best.removed, false_positives), fraction(best.kept, caught));
     let because = format!(
-        "it would have called {} of {} false alarms not HIGH, and {} of {} right ones still (n = {})",
+        "with it, {} of {} false alarms would not have been HIGH, and {} of {} true alarms still would (n = {})",
         best.removed,
         false_positives,
         best.kept,

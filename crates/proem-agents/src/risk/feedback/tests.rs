@@ -107,7 +107,7 @@ fn a_threshold_is_suggested_from_enough_verdicts_only() {
     assert_eq!((suggestion.metric, suggestion.from.second, suggestion.to.first), (Meter::Coupling, 10.0, 5.0));
     assert_eq!(
         suggestion.because,
-        "it would have called 20 of 20 false alarms not HIGH, and 10 of 10 right ones still (n = 30)"
+        "with it, 20 of 20 false alarms would not have been HIGH, and 10 of 10 true alarms still would (n = 30)"
     );
     let new = applied(&thresholds(), std::slice::from_ref(suggestion));
     assert_eq!(new.coupling, Steps { first: 5.0, second: 30.0 });
@@ -192,7 +192,8 @@ fn a_model_is_asked_with_counts_and_quoted_reasons() {
         json!({
             "period": "since 2026-08-01",
             "counts": ["coupling: HIGH was a false alarm in 20 of 30 cases"],
-            "suggestions": ["S1: coupling HIGH at 30 instead of 10: it would have called 20 of 20 false alarms not HIGH, and 10 of 10 right ones still (n = 30)"],
+            "suggestions": ["S1: coupling HIGH at 30 instead of 10: with it, 20 of 20 false alarms would not have been \
+                             HIGH, and 10 of 10 true alarms still would (n = 30)"],
             "reasons": ["20 × x"],
         })
     );

@@ -77,7 +77,8 @@ struct Taken {
 /// [`ErrorKind::InvalidInput`] if `given` has another form, or `prompt` is none of the two.
 pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
-    let scene = Scene::deserialize(given).map_err(|e| invalid(format!("`given` can't be read: {e}")))?;
+    let scene =
+        Scene::deserialize(given).map_err(|e| invalid(format!("`given` of the test case can't be read: {e}")))?;
     let mut state = state(scene).map_err(invalid)?;
     let assessment = &state.subject.assessment;
     let mut rules = BTreeMap::from([("level".to_owned(), json!(assessment.level.as_str()))]);
@@ -91,7 +92,7 @@ pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
         super::DECISION => {
             let limits = Limits::default();
             let offer = offer(&state, limits);
-            let closed = if is_closed { Some("nothing that was measured is HIGH") } else { offer.closed };
+            let closed = if is_closed { Some("no measured signal is HIGH") } else { offer.closed };
             let offered = if closed.is_some() { vec![Action::Finalize] } else { offer.actions() };
             rules.insert("asked".to_owned(), json!(closed.is_none()));
             rules.insert("offered".to_owned(), json!(offered));

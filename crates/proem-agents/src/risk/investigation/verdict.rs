@@ -45,7 +45,9 @@ pub(super) fn judge(
 ) -> Judged {
     let mut notes = Vec::new();
     let Ok(answer) = Answer::deserialize(&exact(value)) else {
-        notes.push("no synthesis: the answer has another form; the assessment is that of the rules".to_owned());
+        notes.push(
+            "no summary by the model: the answer has the wrong format; the level comes from the rules alone".to_owned(),
+        );
         return Judged { synthesis: None, notes };
     };
     let mut key_evidence = Vec::new();
@@ -53,7 +55,9 @@ pub(super) fn judge(
     for cited in &answer.key_evidence {
         let Some(found) = number(&cited.evidence).and_then(|n| given.iter().find(|given| given.number == n)) else {
             notes.push(match number(&cited.evidence) {
-                Some(n) => format!("a statement of the model cites E{n}, which it was not given, and is left out"),
+                Some(n) => {
+                    format!("a statement of the model cites E{n}, which its request did not contain, and is left out")
+                }
                 None => "a statement of the model cites no evidence and is left out".to_owned(),
             });
             continue;
@@ -63,7 +67,9 @@ pub(super) fn judge(
     }
     if key_evidence.is_empty() {
         notes.push(
-            "no synthesis: nothing that the model cites was given; the assessment is that of the rules".to_owned(),
+            "no summary by the model: it cites only evidence that its request did not contain; the level comes from \
+             the rules alone"
+                .to_owned(),
         );
         return Judged { synthesis: None, notes };
     }
@@ -82,13 +88,15 @@ fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut
     let (from, by) = (assessment.level, level.as_str());
     match level.cmp(&from) {
         Ordering::Equal => {}
-        Ordering::Less => notes.push(format!("the model gives {by}; the rules give {}, which stands", from.as_str())),
+        Ordering::Less => {
+            notes.push(format!("the model says {by}, the rules say {}; the level of the rules applies", from.as_str()));
+        }
         Ordering::Greater if may_raise => {
             assessment.level = level;
             assessment.reasons.insert(0, Reason::Raised { from });
         }
         Ordering::Greater => notes.push(format!(
-            "the model gives {by} and cites nothing above LOW for it; {} of the rules stands",
+            "the model says {by} but cites no evidence above LOW for it; the level {} of the rules applies",
             from.as_str()
         )),
     }

@@ -87,14 +87,14 @@ fn assessed(change: &Change) -> Words {
     Words::ours(match (change.kind, base) {
         (Kind::Commit, Some(base)) if change.is_merge => format!("merge {id} against its first parent {base}"),
         (Kind::Commit, Some(base)) => format!("commit {id} against its parent {base}"),
-        (Kind::Commit, None) => format!("commit {id}, which begins the history"),
+        (Kind::Commit, None) => format!("commit {id}, the root commit"),
         (Kind::Range, Some(base)) => match change.commits {
             1 => format!("1 commit up to {id} against {base}"),
             commits => format!("{commits} commits up to {id} against {base}"),
         },
         (Kind::Range, None) => format!("all {} commits up to {id}", change.commits),
-        (Kind::Staged, Some(base)) => format!("what is staged, against HEAD {base}"),
-        (Kind::Staged, None) => "what is staged for the first commit".to_owned(),
+        (Kind::Staged, Some(base)) => format!("staged changes, against HEAD {base}"),
+        (Kind::Staged, None) => "staged changes for the first commit".to_owned(),
         (Kind::WorkTree, Some(base)) => format!("the work tree with untracked files, against HEAD {base}"),
         (Kind::WorkTree, None) => "the work tree, before the first commit".to_owned(),
     })

@@ -83,7 +83,7 @@ fn incident(scene: &Scene<'_>) -> Option<Words> {
         Piece::Message(text) => Some(text.as_str()),
         _ => None,
     })?;
-    let words = Words::ours("read how this was fixed, and test that it can't come back in ").path(&scene.file.path);
+    let words = Words::ours("read how this was fixed, and add a test against a regression in ").path(&scene.file.path);
     Some(words.and(": ").then(Part::Message(title.to_owned())))
 }
 
@@ -116,7 +116,7 @@ fn importers(scene: &Scene<'_>) -> Option<Words> {
         Piece::Path(path) if *path != scene.file.path => Some(path.as_str()),
         _ => None,
     })?;
-    let words = Words::ours("run what tests ").path(importer);
+    let words = Words::ours("run the tests of ").path(importer);
     // Names are shown up to a cap; the others are counted from all of them.
     let words = match scene.metric.beside(1) {
         0 => words.and(", which imports "),
@@ -135,16 +135,16 @@ fn tests(scene: &Scene<'_>) -> Option<Words> {
     let words = Words::ours("add tests for ").path(&scene.file.path);
     let Some(of) = scene.metric.of else { return Some(words.and(" before it is merged")) };
     let (tests, code) = (counted(of.numerator, "line"), of.denominator);
-    Some(words.and(format!(": {tests} of tests stand against {code} of code")))
+    Some(words.and(format!(": it has {tests} of tests for {code} of code")))
 }
 
 /// A sensitive file is reviewed by whoever answers for it.
 fn sensitive(file: &FileAssessment) -> Option<Words> {
     let what = match file.class.sensitive? {
         Sensitive::Security => "security",
-        Sensitive::Production => "what runs in production",
+        Sensitive::Production => "production",
     };
-    Some(Words::ours("have ").path(&file.path).and(format!(" reviewed by somebody who answers for {what}")))
+    Some(Words::ours("have ").path(&file.path).and(format!(" reviewed by somebody responsible for {what}")))
 }
 
 /// A large change of several files whose score comes from its size is split.
@@ -161,7 +161,7 @@ fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
     }
     let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
     let (files, lines) = (counted(read.len(), "file"), counted(added, "added line"));
-    let words = Words::ours(format!("split it, {lines} in {files}: begin with "));
+    let words = Words::ours(format!("split the change ({lines} in {files}); begin with "));
     Some(words.path(largest.path.lossy()))
 }
 
@@ -169,5 +169,5 @@ fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
 fn history(assessment: &Assessment) -> Option<Words> {
     let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown | Reason::NothingKnown));
     let gap = assessment.gaps.first().filter(|_| is_blind)?;
-    Some(Words::ours(format!("fix what hides the evidence, then assess again: {gap}")))
+    Some(Words::ours(format!("some evidence is missing; fix the cause, then assess again: {gap}")))
 }

@@ -144,12 +144,12 @@ fn advice_names_what_it_is_about() {
     };
     check(
         Name::IncidentSimilarity,
-        &["read how this was fixed, and test that it can't come back in src/a.rs: 17 Time-out after the check"],
+        &["read how this was fixed, and add a test against a regression in src/a.rs: 17 Time-out after the check"],
     );
     check(Name::CoChange, &["change b.rs too, or say why not: it changed in 15 of 20 commits of src/a.rs"]);
     check(Name::OwnershipChurn, &["ask bob@example.org to review src/a.rs, whose owner changed"]);
-    check(Name::Coupling, &["run what tests user.rs and the other 11 files that import src/a.rs"]);
-    check(Name::TestRatio, &["add tests for src/a.rs: 1 line of tests stand against 250 of code"]);
+    check(Name::Coupling, &["run the tests of user.rs and the other 11 files that import src/a.rs"]);
+    check(Name::TestRatio, &["add tests for src/a.rs: it has 1 line of tests for 250 of code"]);
     check(Name::PriorFixes, &[]);
 }
 
@@ -170,8 +170,8 @@ fn there_is_no_advice_about_nothing() {
 #[test]
 fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
     for (top, added, expected) in [
-        (Feature::La, 100, vec!["split it, 200 added lines in 2 files: begin with b.rs"]),
-        (Feature::Nf, 100, vec!["split it, 200 added lines in 2 files: begin with b.rs"]),
+        (Feature::La, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs"]),
+        (Feature::Nf, 100, vec!["split the change (200 added lines in 2 files); begin with b.rs"]),
         (Feature::Exp, 100, vec![]),
         // A small change is read at once.
         (Feature::La, 99, vec![]),
@@ -191,7 +191,7 @@ fn tests_are_not_split_off() {
     made.change.files[2].lines = Some(Lines { added: 900, removed: 0 });
     made.change.files[2].class.role = Role::Test;
     let report = Report::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["split it, 300 added lines in 2 files: begin with b.rs"]);
+    assert_eq!(exact(&report.recommendations), ["split the change (300 added lines in 2 files); begin with b.rs"]);
     made.change.files[1].class.role = Role::Test;
     let report = Report::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), [""; 0]);
@@ -217,7 +217,7 @@ fn a_change_in_which_nothing_runs_says_so() {
     made.assessment.reasons = vec![Reason::NothingRuns { roles: vec![Role::Documentation] }];
     let report = Report::new(&made.change, &made.assessment, None, about());
     assert_eq!(report.reasoning.exact(), "LOW: only documentation changes");
-    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; nothing in it runs"]);
+    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; it changes no code"]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn sensitive_files_are_reviewed_by_who_answers_for_them() {
     made.assessment.files[0].class.sensitive = Some(Sensitive::Security);
     made.assessment.reasons = vec![Reason::Sensitive { file: 0 }];
     let report = Report::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody who answers for security"]);
+    assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody responsible for security"]);
     assert!(report.reasoning.exact().starts_with("MEDIUM: "), "{:?}", report.reasoning);
     assert!(report.reasons[0].names("keys.rs"));
 }
@@ -278,7 +278,7 @@ fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
     made.change.gaps = vec!["a shallow clone".to_owned()];
     made.assessment.gaps = vec!["a shallow clone".to_owned(), "no tree".to_owned()];
     let report = Report::new(&made.change, &made.assessment, None, about());
-    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; nothing in it has a score"]);
+    assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; none of its files has a score"]);
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json.pointer("/files/0/metrics/0/value"), Some(&serde_json::Value::Null));
     assert_eq!(json.pointer("/unknown/0/why"), Some(&"no tests of it were found".into()));
@@ -317,7 +317,7 @@ fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
     assert_eq!(report.key_evidence, [Words::foreign("it is imported widely")]);
     assert_eq!(report.reasoning, Words::foreign("Because so much depends on it."));
     // It advised nothing, so the rules do.
-    assert_eq!(exact(&report.recommendations), ["run what tests user.rs and the other 11 files that import a.rs"]);
+    assert_eq!(exact(&report.recommendations), ["run the tests of user.rs and the other 11 files that import a.rs"]);
     assert_eq!(report.investigation_trace[0].path.as_deref(), Some("a.rs"));
     assert_eq!(report.files[0].investigation_trace.len(), 1);
     assert_eq!(report.notes, ["a citation was none"]);
@@ -353,13 +353,13 @@ fn what_was_assessed_is_said() {
     };
     check(base.clone(), "commit aaaaaaaaaa against its parent bbbbbbbbbb");
     check(Change { is_merge: true, ..base.clone() }, "merge aaaaaaaaaa against its first parent bbbbbbbbbb");
-    check(Change { base: None, ..base.clone() }, "commit aaaaaaaaaa, which begins the history");
+    check(Change { base: None, ..base.clone() }, "commit aaaaaaaaaa, the root commit");
     let range = Change { kind: Kind::Range, commits: 3, ..base.clone() };
     check(range.clone(), "3 commits up to aaaaaaaaaa against bbbbbbbbbb");
     check(Change { base: None, ..range }, "all 3 commits up to aaaaaaaaaa");
     let staged = Change { kind: Kind::Staged, id: None, ..base.clone() };
-    check(staged.clone(), "what is staged, against HEAD bbbbbbbbbb");
-    check(Change { base: None, ..staged }, "what is staged for the first commit");
+    check(staged.clone(), "staged changes, against HEAD bbbbbbbbbb");
+    check(Change { base: None, ..staged }, "staged changes for the first commit");
     let tree = Change { kind: Kind::WorkTree, id: None, ..base };
     check(tree.clone(), "the work tree with untracked files, against HEAD bbbbbbbbbb");
     check(Change { base: None, ..tree }, "the work tree, before the first commit");
@@ -396,5 +396,5 @@ fn lines_that_nobody_counted_are_not_none() {
     made.change.files[0].lines = None;
     let report = Report::new(&made.change, &made.assessment, None, about());
     assert_eq!((report.change.lines_added, report.change.uncounted_files), (None, 1));
-    assert_eq!(exact(&report.key_evidence), ["1 file whose lines are unknown; nothing in it has a score"]);
+    assert_eq!(exact(&report.key_evidence), ["1 file whose lines are unknown; none of its files has a score"]);
 }

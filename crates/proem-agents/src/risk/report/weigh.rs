@@ -81,8 +81,8 @@ pub(super) fn score(change: &Change, assessment: &Assessment) -> Words {
     };
     let Some(rank) = assessment.score.rank else {
         let why = match (assessment.investigate, &assessment.score.scored) {
-            (Investigate::NothingThatRuns, _) => "nothing in it runs",
-            (_, None) => "nothing in it has a score",
+            (Investigate::NothingThatRuns, _) => "it changes no code",
+            (_, None) => "none of its files has a score",
             (_, Some(_)) => "there are too few past commits to compare it with",
         };
         return Words::ours(format!("{size}; {why}"));

@@ -49,7 +49,7 @@ fn tools_and_skills() {
         Mode::Plan,
         "b d",
         "p q r",
-        &["tool `c`: over max_tools", "tool `a`: over max_tools", "skill `s`: over max_skills"],
+        &["tool `c`: exceeds `max_tools`", "tool `a`: exceeds `max_tools`", "skill `s`: exceeds `max_skills`"],
     );
     // A mode's own come first, under its own cap.
     check(
@@ -58,15 +58,15 @@ fn tools_and_skills() {
         "d x y",
         "q r z",
         &[
-            "tool `b`: over max_tools",
-            "tool `c`: over max_tools",
-            "tool `a`: over max_tools",
-            "skill `p`: over max_skills",
-            "skill `s`: over max_skills",
+            "tool `b`: exceeds `max_tools`",
+            "tool `c`: exceeds `max_tools`",
+            "tool `a`: exceeds `max_tools`",
+            "skill `p`: exceeds `max_skills`",
+            "skill `s`: exceeds `max_skills`",
         ],
     );
     let none = Settings { max_tools: 0, max_skills: 0, tools: names("a"), skills: names("p"), ..Settings::default() };
-    check(none, Mode::Review, "", "", &["tool `a`: over max_tools", "skill `p`: over max_skills"]);
+    check(none, Mode::Review, "", "", &["tool `a`: exceeds `max_tools`", "skill `p`: exceeds `max_skills`"]);
     let narrower = all.restricted_by(&Settings { max_tools: 1, max_skills: 0, ..Settings::default() });
     check(
         narrower,
@@ -74,16 +74,16 @@ fn tools_and_skills() {
         "x",
         "",
         &[
-            "tool `y`: over max_tools",
-            "tool `d`: over max_tools",
-            "tool `b`: over max_tools",
-            "tool `c`: over max_tools",
-            "tool `a`: over max_tools",
-            "skill `z`: over max_skills",
-            "skill `r`: over max_skills",
-            "skill `q`: over max_skills",
-            "skill `p`: over max_skills",
-            "skill `s`: over max_skills",
+            "tool `y`: exceeds `max_tools`",
+            "tool `d`: exceeds `max_tools`",
+            "tool `b`: exceeds `max_tools`",
+            "tool `c`: exceeds `max_tools`",
+            "tool `a`: exceeds `max_tools`",
+            "skill `z`: exceeds `max_skills`",
+            "skill `r`: exceeds `max_skills`",
+            "skill `q`: exceeds `max_skills`",
+            "skill `p`: exceeds `max_skills`",
+            "skill `s`: exceeds `max_skills`",
         ],
     );
 }

@@ -32,12 +32,12 @@ fn what_decided_is_said() {
     for (task, expected) in [
         ("why is the build red?", "plan: the task asks a question (en)"),
         ("Ne touche à rien, dis-moi où c'est", "plan: the task forbids changes (fr)"),
-        ("¿es seguro mergear esto?", "review: the task asks for a judgement, `seguro` (es)"),
-        ("Tippfehler in der Fußzeile", "act: the task says what is wrong or wanted, `tippfehler` (de)"),
+        ("¿es seguro mergear esto?", "review: the task asks for an assessment, `seguro` (es)"),
+        ("Tippfehler in der Fußzeile", "act: the task says what is wrong or what is wanted, `tippfehler` (de)"),
         ("põe o timeout em 30 segundos", "act: the task orders a change, `poe` (pt)"),
         ("Analizza i tempi di risposta", "plan: the task says `analizza` (it)"),
         ("dark mode for the settings", "act: the task names what is wanted (en)"),
-        ("hmm", "plan: nothing says that anything is to change"),
+        ("hmm", "plan: nothing in the task asks for a change"),
     ] {
         let inferred = told(task, phrases, &keywords);
         assert_eq!(format!("{}: {}", inferred.mode.as_str(), inferred.reason), expected, "{task:?}");

@@ -98,7 +98,7 @@ fn a_rule_file_loses_the_sentence_and_keeps_the_rest() {
         rules.contains("ˆRunˆtheˆtestsˆwithˆ`cargoˆtest`ˆbeforeˆeachˆcommit.ˆ[removed]ˆKeepˆfunctionsˆshort."),
         "{rules}"
     );
-    assert!(assembled.noted[0].in_words().contains("after an attack was cut out"), "{}", assembled.noted[0].in_words());
+    assert!(assembled.noted[0].in_words().contains("after an attack was removed"), "{}", assembled.noted[0].in_words());
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn a_task_that_is_nothing_but_an_attack_is_refused() {
     let mut scene = Scene { task: Task::Outside(outside(ATTACK)), ..Scene::with("mend the clock") };
     let error = scene.try_assemble().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Quarantined);
-    assert!(error.to_string().starts_with("the task from outside is an attack ("), "{error}");
+    assert!(error.to_string().starts_with("the untrusted task is an attack ("), "{error}");
     scene.task = Task::Outside(outside(&format!("Mend the clock in the hall, it is slow since Monday. {ATTACK}")));
     let assembled = scene.assemble();
-    assert_eq!(noted(&assembled), [("the task from outside", Verdict::Flag)]);
+    assert_eq!(noted(&assembled), [("the untrusted task", Verdict::Flag)]);
     assert!(text_of(&assembled, "request").contains("Mendˆtheˆclock"));
     scene.guarded = Guarded::LetsAllThrough;
     assert_eq!(noted(&scene.assemble()), []);
@@ -128,7 +128,7 @@ fn what_is_an_attack_only_together_stays_out() {
     }
     let together = with(&parts);
     assert_eq!(together.memories.withheld, 2, "{:?}", together.noted);
-    assert!(noted(&together).contains(&("memory line 1, together with others", Verdict::Quarantine)));
+    assert!(noted(&together).contains(&("memory line 1, together with other texts", Verdict::Quarantine)));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn an_approved_definition_is_text_and_another_only_a_contained_signature() {
     assert!(found.contains("github__create_issue(title: string, labels?: string[])"), "{found}");
     assert!(!assembled.assembly.text().contains("Opens a new issue"), "nobody approved that sentence");
     assert!(!text_of(&assembled, "capabilities").contains("Reads a file"), "nor this one");
-    assert!(assembled.left_out.iter().any(|text| text.contains("`files__read`, which nobody approved")));
+    assert!(assembled.left_out.iter().any(|text| text.contains("`files__read`, which is not approved")));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn an_older_version_of_the_prompt_still_works() {
     let assembled = Scene { prompt: old, ..scene(ISSUE, &[]) }.assemble();
     assert_eq!(text_of(&assembled, "found"), "");
     assert!(
-        assembled.left_out.iter().any(|text| text.contains("has no place for selected tools")),
+        assembled.left_out.iter().any(|text| text.contains("has no section for selected tools")),
         "{:?}",
         assembled.left_out
     );

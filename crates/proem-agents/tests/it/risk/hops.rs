@@ -134,7 +134,11 @@ fn an_answer_that_can_not_be_used_is_asked_for_once_more() {
         let ran = run(medium(), &[wrong, wrong, &says("MEDIUM", &["E1"])]);
         assert_eq!(hops(&ran.end), ["FINALIZE by fallback"], "{wrong}");
         assert!(ran.asked[1].assembly.text().contains(told), "{wrong}: {}", ran.asked[1].assembly.text());
-        assert!(ran.end.notes[0].starts_with("hop 1: the prompt's fallback ends the hops"), "{:?}", ran.end.notes);
+        assert!(
+            ran.end.notes[0].starts_with("hop 1: the prompt's fallback ends the search for evidence"),
+            "{:?}",
+            ran.end.notes
+        );
         assert!(ran.end.synthesis.is_some(), "the synthesis does not depend on it");
     };
     check("it looks fine", "The last answer broke its contract");
@@ -212,7 +216,7 @@ fn a_hop_that_ran_out_of_time_ends_and_the_synthesis_follows() {
     let ran = run(medium(), &["! timed-out", &says("MEDIUM", &["E1"])]);
     assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
     assert!(ran.end.synthesis.is_some());
-    let note = "hop 1 ran out of time; what was known by then is put together";
+    let note = "hop 1 timed out; the summary uses the evidence collected until then";
     assert!(ran.end.notes.iter().any(|found| found == note), "{:?}", ran.end.notes);
     assert!(section(&ran.asked[1].assembly, "chain").contains("hop 1: FINALIZE: the call failed (timed-out)"));
 }
@@ -227,12 +231,16 @@ fn failures_end_with_what_is_known() {
         assert!(ran.end.notes.iter().any(|found| found.contains(note)), "{script:?}: {:?}", ran.end.notes);
     };
     check(&["! no-key"], 1, "the call failed (no-key)");
-    check(&["! server", "! server"], 2, "no synthesis: the call failed (server)");
+    check(&["! server", "! server"], 2, "no summary by the model: the call failed (server)");
     check(&["cancel"], 1, "it was cancelled");
     check(&["deadline"], 1, "its time was up");
     check(&[&asks_for("ownership_churn"), "cancel"], 1, "it was cancelled");
     check(&[&decides("FINALIZE", None, None), "deadline"], 2, "its time was up");
-    check(&[&decides("FINALIZE", None, None), "no JSON", "none"], 3, "no synthesis: no answer met the contract");
+    check(
+        &[&decides("FINALIZE", None, None), "no JSON", "none"],
+        3,
+        "no summary by the model: no answer met the contract",
+    );
 }
 
 #[test]
@@ -245,7 +253,7 @@ fn the_time_is_kept() {
     assert_eq!(ran.end.hops[1].result, "less than a hop's time is left");
     let ran = within(19_000, &[&asks, &late]);
     assert!(ran.end.synthesis.is_none());
-    assert!(ran.end.notes.iter().any(|note| note.contains("no time for a synthesis")), "{:?}", ran.end.notes);
+    assert!(ran.end.notes.iter().any(|note| note.contains("no time for a summary")), "{:?}", ran.end.notes);
 }
 
 #[test]
@@ -268,7 +276,7 @@ fn a_call_that_would_be_too_large_is_not_made() {
     let ran = run_within(medium(), &[], limits);
     assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
     assert!(
-        ran.end.notes.iter().any(|note| note.starts_with("no synthesis: no model could be asked")),
+        ran.end.notes.iter().any(|note| note.starts_with("no summary by the model: no model could be asked")),
         "{:?}",
         ran.end.notes
     );
@@ -310,7 +318,9 @@ fn what_was_learned_about_a_prompt_stands_in_it_and_in_no_other() {
     let mut what = What::Started;
     let answers = [decides("FINALIZE", None, None), says("MEDIUM", &["E1"])];
     for (answer, profile) in answers.into_iter().zip(&profiles) {
-        let Step::Do(effects) = machine.step(Event { now: Time(0), what }).unwrap() else { panic!("nobody is asked") };
+        let Step::Do(effects) = machine.step(Event { now: Time(0), what }).unwrap() else {
+            panic!("no model is asked")
+        };
         let [(id, effect @ Effect::Call { request })] = effects.as_slice() else { panic!("{effects:?}") };
         assert_eq!(section(&request.assembly, "profile").trim_end(), profile.text().trim_end());
         what = What::Performed { results: vec![(*id, performed(&answer, effect))] };

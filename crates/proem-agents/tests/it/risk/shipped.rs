@@ -27,7 +27,7 @@ fn what_is_no_case_is_refused() {
         let error = case(prompt, &given).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     };
-    check(DECISION, json!({}), "`given` can't be read: missing field `files`");
+    check(DECISION, json!({}), "`given` of the test case can't be read: missing field `files`");
     check(DECISION, json!({ "files": [], "files_": 1 }), "unknown field `files_`");
     check("risk/feedback", json!({ "files": [] }), "`risk/feedback` is not a prompt of an investigation");
     let hop = json!({ "metric": "ownership_churn", "path": "b", "value": 1, "signal": "LOW", "reasoning": "" });

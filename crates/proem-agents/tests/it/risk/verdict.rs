@@ -13,7 +13,7 @@ fn ends(level: &str, cites: &[&str]) -> Investigated {
 fn the_level_is_never_lowered() {
     let end = ends("LOW", &["E1"]);
     assert_eq!(end.assessment.level, Level::Medium);
-    assert_eq!(end.notes, ["the model gives LOW; the rules give MEDIUM, which stands"]);
+    assert_eq!(end.notes, ["the model says LOW, the rules say MEDIUM; the level of the rules applies"]);
     assert_eq!(end.synthesis.unwrap().risk_level, Level::Low, "what it said is kept beside");
 }
 
@@ -29,7 +29,10 @@ fn it_does_not_rise_on_what_is_low() {
     // The third piece is the score, which is LOW.
     let end = ends("HIGH", &["E3"]);
     assert_eq!(end.assessment.level, Level::Medium);
-    assert_eq!(end.notes, ["the model gives HIGH and cites nothing above LOW for it; MEDIUM of the rules stands"]);
+    assert_eq!(
+        end.notes,
+        ["the model says HIGH but cites no evidence above LOW for it; the level MEDIUM of the rules applies"]
+    );
 }
 
 #[test]
@@ -39,12 +42,12 @@ fn what_was_not_given_can_not_be_cited() {
     assert_eq!(
         end.notes,
         [
-            "a statement of the model cites E99, which it was not given, and is left out",
+            "a statement of the model cites E99, which its request did not contain, and is left out",
             "a statement of the model cites no evidence and is left out",
         ]
     );
     let end = ends("HIGH", &["E99", "E", "E-1"]);
     assert!(end.synthesis.is_none());
     assert_eq!(end.assessment.level, Level::Medium);
-    assert!(end.notes.iter().any(|note| note.starts_with("no synthesis: nothing that the model cites was given")));
+    assert!(end.notes.iter().any(|note| note.starts_with("no summary by the model: it cites only evidence")));
 }

@@ -25,7 +25,9 @@ impl<'n> Named<'n> {
         let Some((run, call)) = text.rsplit_once(':') else { return Ok(Self { run: text, call: None }) };
         let wrong = || {
             let text = cut(text, 40);
-            Failure::usage(format!("`{text}` names no call; write its number behind the run, such as `last:1`"))
+            Failure::usage(format!(
+                "`{text}` is not a call; write the number of the call after the run, such as `last:1`"
+            ))
         };
         let number = call.bytes().all(|byte| byte.is_ascii_digit()).then(|| call.parse().ok()).flatten();
         Ok(Self { run, call: Some(number.ok_or_else(wrong)?) })

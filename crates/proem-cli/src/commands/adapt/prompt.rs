@@ -54,13 +54,15 @@ fn output(name: &str, prompt: &Prompt, taught: Option<&Taught>) -> Json {
 fn account(name: &str, taught: Option<&Taught>) -> String {
     let name = show::terminal_str(name);
     let Some(taught) = taught else {
-        return format!("{name} shows no profile: `adapt.enabled` is false\n");
+        return format!("{name} gets no profile, because `adapt.enabled` is false; set it to true to use one\n");
     };
     let profile = &taught.adapted.profile;
     if profile.is_empty() {
-        return format!("{name} shows no profile: nothing was learned about it, and nothing is wished for\n");
+        return format!(
+            "{name} gets no profile: it has learned nothing, and no preference is configured under `[adapt]`\n"
+        );
     }
-    let mut out = format!("{}\n\n", styled(BOLD, &format!("{name} shows this in every request")));
+    let mut out = format!("{}\n\n", styled(BOLD, &format!("{name} adds this to every request")));
     for line in profile.text().lines() {
         out.push_str(format!("  {line}").trim_end());
         out.push('\n');
@@ -77,14 +79,14 @@ fn account(name: &str, taught: Option<&Taught>) -> String {
 fn learned(lessons: &Lessons) -> String {
     let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
     let until = to_the_second(&lessons.until);
-    let mut out = format!("{} {lines} from {results}, until {until}\n", styled(BOLD, "learned:"));
+    let mut out = format!("{} {lines} from {results}, valid until {until}\n", styled(BOLD, "learned:"));
     for TaughtBy { run, at, risks } in &lessons.results {
         let at = to_the_second(at);
         let run = run.as_deref().map_or("", |run| run.get(..DIGITS).unwrap_or(run));
-        let why = if risks.is_empty() { "a person said so".to_owned() } else { risks.join(", ") };
+        let why = if risks.is_empty() { "rated bad by a person".to_owned() } else { risks.join(", ") };
         out.push_str(&format!("  {run}  {at}  {}\n", show::terminal_str(&why)));
     }
-    let forget = format!("  `proem failures clear --agent {}` forgets it", show::terminal_str(&lessons.prompt));
+    let forget = format!("  `proem failures clear --agent {}` clears it", show::terminal_str(&lessons.prompt));
     out.push_str(&format!("{}\n", styled(DIM, &forget)));
     out
 }

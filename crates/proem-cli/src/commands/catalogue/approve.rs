@@ -31,7 +31,11 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
     let wanted = wanted(names, &loaded.catalogue)?;
     let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
     if open.is_empty() {
-        let state = if wanted.len() == 1 { "is approved as it is" } else { "are approved as they are" };
+        let state = if wanted.len() == 1 {
+            "is already approved in its current version"
+        } else {
+            "are already approved in their current versions"
+        };
         ui::aside(&format!("nothing to do: {} {state}\n", counted(wanted.len(), "definition")));
         return Ok(ExitCode::SUCCESS);
     }
@@ -50,7 +54,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
         ui::aside(&review(&of, entry, &found, (&store, &vouched)));
     }
     let flagged = open.iter().filter(|entry| !about(&found, entry).is_empty()).count();
-    let consequence = "If you approve: these descriptions and parameters stand in prompts as our own words do.";
+    let consequence = "If you approve: prompts include these descriptions and parameters as trusted text.";
     ui::aside(&format!("{consequence}\n"));
     if flagged > 0 {
         ui::aside(&format!("{}\n", styled(RED, &format!("{} of them with findings", grouped(flagged)))));
@@ -77,7 +81,7 @@ fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capa
     for name in names {
         if !catalogue.entries().iter().any(|entry| matches(entry, name)) {
             let shown = door::terminal_str(name);
-            let problem = format!("no server with a manifest and no entry is called `{shown}`");
+            let problem = format!("there is no server with a manifest and no entry called `{shown}`");
             return Err(Failure::usage(format!("{problem}; `proem catalogue list` shows the names")));
         }
     }
@@ -96,7 +100,9 @@ fn review(of: &str, entry: &Capability, found: &[Finding], (store, vouched): (&T
             out.push_str(&capped(&rows, MAX_ROWS, entry));
         }
         None if vouched.knows(name) => {
-            out.push_str("  changed since you approved it; what it was is gone, so all of it is shown\n");
+            out.push_str(
+                "  changed since you approved it; the earlier version is no longer stored, so all of it is shown\n",
+            );
             out.push_str(&text(entry, MAX_ROWS));
         }
         None => {
@@ -105,7 +111,7 @@ fn review(of: &str, entry: &Capability, found: &[Finding], (store, vouched): (&T
         }
     }
     if entry.kind() == Kind::Skill {
-        _ = writeln!(out, "  its body is part of what you approve and is not shown: open {}", entry.origin().file);
+        _ = writeln!(out, "  you approve its body too, which is not shown here; read it in {}", entry.origin().file);
     }
     for finding in about(found, entry) {
         _ = writeln!(out, "  {} {}", styled(RED, "finding:"), finding.kind.in_words());

@@ -34,11 +34,11 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
         ui::note(&note);
     }
     if found.is_empty() && problems.is_empty() {
-        ui::aside(&format!("{} looked at, nothing found\n", counted(loaded.catalogue.entries().len(), "definition")));
+        ui::aside(&format!("checked {}: no problems found\n", counted(loaded.catalogue.entries().len(), "definition")));
         return Ok(ExitCode::SUCCESS);
     }
     ui::aside(&format!(
-        "{} and {} with files, in {}\n",
+        "found {} and {} with files, in {}\n",
         counted(found.len(), "finding"),
         counted(problems.len(), "problem"),
         counted(loaded.catalogue.entries().len(), "definition")

@@ -76,14 +76,14 @@ fn table(entries: &[&Capability]) -> String {
 
 fn summary(entries: &[&Capability]) -> String {
     if entries.is_empty() {
-        return "no tools or skills; docs/guide/catalogue.md says where they are looked for".into();
+        return "no tools or skills; docs/guide/catalogue.md lists the places that are searched".into();
     }
     let of = |kind: Kind| entries.iter().filter(|entry| entry.kind() == kind).count();
     let outside = entries.iter().filter(|entry| entry.approval() == Approval::Outside).count();
     let all: usize = entries.iter().map(|entry| tokens(entry)).sum();
     let state = match outside {
         0 => "all approved".to_owned(),
-        count => format!("{} not approved: `proem catalogue approve NAME` shows and asks", grouped(count)),
+        count => format!("{} not approved; review them with `proem catalogue approve NAME`", grouped(count)),
     };
     format!(
         "{} and {}, {} tokens (o200k); {state}",

@@ -28,7 +28,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let mut progress = |done: usize, all: usize| {
         if began.elapsed() > SILENCE {
-            ui::aside(&format!("embedded {} of {} texts\n", grouped(done), grouped(all)));
+            ui::aside(&format!("computed vectors for {} of {} texts\n", grouped(done), grouped(all)));
         }
     };
     let vectors = model.and_then(|model| {
@@ -45,14 +45,14 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     ui::notes(&loaded.notes);
     notes.iter().for_each(|note| ui::note(note));
     let embedded = match vectors {
-        Ok(vectors) => format!("{} embedded", counted(vectors.made, "text")),
+        Ok(vectors) => format!("vectors computed for {}", counted(vectors.made, "text")),
         Err(reason) => {
             ui::note(&format!("degraded: {reason}"));
-            "nothing was embedded".to_owned()
+            "no vectors were computed".to_owned()
         }
     };
     ui::aside(&format!(
-        "{}: {} new, {} changed, {} gone; {embedded}\n",
+        "{}: {} new, {} changed, {} removed; {embedded}\n",
         counted(manifest.entries().len(), "definition"),
         grouped(changes.new.len()),
         grouped(changes.changed.len()),

@@ -26,7 +26,7 @@ pub(super) async fn run(
     why: &str,
 ) -> Result<ExitCode, Failure> {
     if cost > MOST {
-        return Err(Failure::usage(format!("{cost} is more than is booked for one attempt; the most is {MOST}")));
+        return Err(Failure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
     let store = records::open(places, project, Access::Write).await?.store;
     let done = correct(&store, (AttemptId(attempt), cost), why).await;
@@ -37,17 +37,17 @@ pub(super) async fn run(
 async fn correct(store: &Store, (attempt, cost): (AttemptId, NanoDollars), why: &str) -> Result<ExitCode, Failure> {
     let run = store.run(&store.run_of(attempt).await?).await?;
     let row = run.calls.iter().flat_map(|call| &call.attempts).find(|row| row.id == attempt);
-    let row = row.ok_or_else(|| Failure::bug("cost correct", format!("attempt {} has no call", attempt.0)))?;
+    let row = row.ok_or_else(|| Failure::bug("cost correct", format!("attempt {} belongs to no call", attempt.0)))?;
     if row.state == "open" {
-        let problem = format!("attempt {} is still open; correct it when it is settled", attempt.0);
+        let problem = format!("attempt {} is still in progress; correct it when it has ended", attempt.0);
         return Err(Failure::usage(problem));
     }
-    let before = row.booked.map_or_else(|| "a price that is not known".to_owned(), |booked| booked.to_string());
-    let about = format!("attempt {} is booked at {before} and would be at {cost}", attempt.0);
-    on_terminal(&about, "leave it as it is: only a person changes what is booked")?;
+    let before = row.booked.map_or_else(|| "an unknown price".to_owned(), |booked| booked.to_string());
+    let about = format!("the cost of attempt {} is recorded as {before} and would become {cost}", attempt.0);
+    on_terminal(&about, "leave it unchanged: only a person may change a recorded cost")?;
     let prompt = format!("{}/{}", run.row.prompt.agent, run.row.prompt.name);
     ui::aside(&format!(
-        "{} of run {}, {}, {}\n  booked {before}, state {}\n  then   {cost}, since: {}\n",
+        "{} of run {}, {}, {}\n  cost     {before}, state {}\n  new cost {cost}, reason: {}\n",
         styled(BOLD, &format!("attempt {}", attempt.0)),
         run.row.id.short(),
         cut(&prompt, 32),
@@ -55,11 +55,11 @@ async fn correct(store: &Store, (attempt, cost): (AttemptId, NanoDollars), why: 
         cut(&row.state, 12),
         cut(why, 80)
     ));
-    if !ask("Book it so?")? {
+    if !ask("Record this cost?")? {
         return Ok(ExitCode::from(NO));
     }
     let actor = crate::actor();
     store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::now() }).await?;
-    ui::aside("booked; `proem cost` counts it from now on\n");
+    ui::aside("recorded; `proem cost` uses it from now on\n");
     Ok(ExitCode::SUCCESS)
 }

@@ -74,7 +74,10 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
         return Ok(ExitCode::SUCCESS);
     }
     factors.store(places)?;
-    ui::aside(&format!("{} recounted; `proem cost fit --revert` undoes it\n", ui::counted(changed, "model")));
+    ui::aside(&format!(
+        "estimates for {} changed; `proem cost fit --revert` undoes it\n",
+        ui::counted(changed, "model")
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -89,7 +92,7 @@ fn revert(places: &Places, mut factors: Factors) -> Result<ExitCode, Failure> {
         return Err(Failure::finding("no factor was changed, so there is nothing to undo"));
     }
     factors.store(places)?;
-    ui::aside(&format!("{} counted as before\n", ui::counted(changed, "model")));
+    ui::aside(&format!("estimates for {} use the previous factors again\n", ui::counted(changed, "model")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,7 +141,8 @@ fn scaled(counter: &str) -> Option<(&str, usize)> {
 
 fn table(fitted: &[Fitted]) -> String {
     if fitted.is_empty() {
-        return "nothing to compare: no recorded call was counted by an estimate and reported its tokens\n".to_owned();
+        return "nothing to compare: no recorded call has both an estimate and a token count from the provider\n"
+            .to_owned();
     }
     let head =
         format!("{:32}  {:12}  {:>5}  {:>8}  {:>5}  {:>5}", "model", "counted by", "calls", "reported", "now", "fits");
@@ -146,7 +150,7 @@ fn table(fitted: &[Fitted]) -> String {
     for one in fitted {
         let of = |percent: usize| format!("{}.{:02}", percent / 100, percent % 100);
         let fits = match one.fitted {
-            None => styled(DIM, &format!("{:>5}  fewer than {MIN_CALLS} calls say too little", ui::UNKNOWN)),
+            None => styled(DIM, &format!("{:>5}  too few calls; at least {MIN_CALLS} are needed", ui::UNKNOWN)),
             Some(percent) if percent == one.present => format!("{:>5}", of(percent)),
             Some(percent) => styled(YELLOW, &format!("{:>5}", of(percent))),
         };

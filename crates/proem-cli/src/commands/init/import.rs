@@ -39,24 +39,24 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
     let mut values = Values::from([("baseline", format!("\"{BASELINE}\""))]);
     let mut constitution = text_of(&pieces, Part::Constitution);
     if constitution.is_empty() {
-        account.push_str("Nothing in it reads like identity or prohibitions, so the book's constitution stays.\n");
+        account.push_str("It contains nothing like an identity or prohibitions, so the book's constitution is kept.\n");
     } else {
         for rule in missing_rules(&constitution) {
             constitution.push_str(&format!("\n{rule}\n"));
-            account.push_str(&format!("Added to the constitution, which must say it: {rule}\n"));
+            account.push_str(&format!("Added to the constitution, where it is required: {rule}\n"));
         }
         planned.push(Planned::trusted(
             CONSTITUTION,
             constitution.clone(),
-            "who the model is and what it never does; stands in for the book's",
+            "who the model is and what it never does; replaces the book's constitution",
         ));
         values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
     }
     let rules = text_of(&pieces, Part::Rules);
     if rules.is_empty() {
-        account.push_str("Nothing in it reads like rules of work, so the book's rules stay.\n");
+        account.push_str("It contains nothing like working rules, so the book's rules are kept.\n");
     } else {
-        planned.push(Planned::trusted(RULES, rules, "how to work; stands in for the book's common rules"));
+        planned.push(Planned::trusted(RULES, rules, "how to work; replaces the book's common rules"));
         values.insert("assemble.paths.rules", format!("\"{RULES}\""));
     }
     account.push_str(&difference(&text, &pieces, &constitution));
@@ -65,10 +65,10 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
         planned.push(Planned::trusted(
             PROJECT,
             project,
-            "context, tools, examples and what else it says of the project",
+            "context, tools, examples and anything else about the project",
         ));
     }
-    planned.push(Planned::plain(BASELINE, text, "the prompt as it was; savings are measured against it"));
+    planned.push(Planned::plain(BASELINE, text, "the original prompt; token savings are measured against it"));
     Ok(Import { planned, values, account })
 }
 
@@ -78,10 +78,10 @@ fn read(file: &Path) -> Result<String, Failure> {
         Ok(Some(Content::Whole(bytes))) => bytes,
         Ok(Some(Content::Cut(_))) => {
             return Err(Failure::usage(format!(
-                "`{shown}` is larger than {MAX_FILE_BYTES} bytes; a prompt is smaller"
+                "`{shown}` is larger than {MAX_FILE_BYTES} bytes; name a smaller file"
             )));
         }
-        Ok(None) => return Err(Failure::usage(format!("`{shown}` is not there; check the path"))),
+        Ok(None) => return Err(Failure::usage(format!("`{shown}` does not exist; check the path"))),
         Err(error) => return Err(Failure::usage(error.to_string())),
     };
     let text =
@@ -117,15 +117,15 @@ fn difference(before: &str, pieces: &[Piece<'_>], constitution: &str) -> String 
     let after = own.saturating_add(added);
     let mut out = format!("{} tokens (o200k) before, {} in the parts\n", grouped(before), grouped(after));
     if added > 0 {
-        out.push_str(&format!("  +{}  what a constitution has to say and this one didn't\n", grouped(added)));
+        out.push_str(&format!("  +{}  added because a constitution must contain it\n", grouped(added)));
     }
     if seams > 0 {
         out.push_str(&format!(
-            "  {sign}{}  blank lines, and words that a cut between parts counts anew\n",
+            "  {sign}{}  blank lines, and words that count differently where the text was split\n",
             grouped(seams)
         ));
     }
-    out.push_str("What `proem assemble` adds to them, section by section, is in its --explain.\n\n");
+    out.push_str("`proem assemble --explain` shows what it adds to the parts, section by section.\n\n");
     out
 }
 
@@ -137,11 +137,11 @@ fn row(piece: &Piece<'_>) -> String {
     let reason = match &piece.reason {
         Reason::Title(name) => {
             let name: String = name.chars().take(WIDTH).collect();
-            format!("it stands under `{}`", show::terminal_str(&name))
+            format!("it is under the heading `{}`", show::terminal_str(&name))
         }
         Reason::Sign(sign) => (*sign).to_owned(),
-        Reason::Announces => "it announces what follows".into(),
-        Reason::Closes => "it closes what stands before".into(),
+        Reason::Announces => "it introduces what follows".into(),
+        Reason::Closes => "it ends the part before it".into(),
         Reason::NoSign => "nothing tells".into(),
     };
     let tokens = OpenAi::O200k.count(piece.text);

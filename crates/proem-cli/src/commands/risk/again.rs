@@ -78,7 +78,7 @@ pub(in crate::commands) fn go_on(
     (detail, mut remade): (&RunDetail, Remade),
     again: Again<'_>,
 ) -> Result<ExitCode, Failure> {
-    let refused = |why: String| Failure::usage(format!("run {} can't go on: {why}", detail.row.id.short()));
+    let refused = |why: String| Failure::usage(format!("run {} can't be resumed: {why}", detail.row.id.short()));
     resumable(detail, &records::owner(project)).map_err(|error| Failure::usage(error.to_string()))?;
     let endpoint = endpoints::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
     if let Key::Missing { variable } = &endpoint.key {
@@ -113,8 +113,10 @@ fn same(
 ) -> Result<(Assessing, Looked), String> {
     let anew = |why: String| format!("{why}; assess the change again with `proem risk`");
     let assessing = Assessing::again(&remade.kept.assessed, root, (places, project)).map_err(anew)?;
-    let looked = assessing.look_one(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
-    let look = assessing.look_at(0).ok_or("its change got lost")?.map_err(|failure| failure.to_string())?;
+    let looked =
+        assessing.look_one(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
+    let look =
+        assessing.look_at(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
     let today = subject(&look, &looked.first);
     let written = inputs(&today).map_err(|failure| failure.to_string())?;
     if hash(written.compact().as_bytes()) == detail.inputs {
@@ -127,7 +129,7 @@ fn same(
         Some(difference::first(&remade.subject, &today))
     };
     match different {
-        Some(different) => Err(anew(format!("the change is not what it was: {different}"))),
+        Some(different) => Err(anew(format!("the change differs from the recorded one: {different}"))),
         None => Ok((assessing, looked)),
     }
 }
@@ -148,7 +150,7 @@ impl Resuming<'_> {
         let Kept { setting, assessing, looked } = &self.kept;
         let Some(records) = &setting.records else { return Err(Failure::usage(NONE_TO_GO_ON_IN)) };
         let Some(look) = assessing.look_at(looked.change).transpose()? else {
-            return Err(Failure::bug("a change got lost", looked.change));
+            return Err(Failure::bug("a change is missing", looked.change));
         };
         let common = records.kept();
         let resumed = resume(common.store, common.seal, common.project, (run, going), &policy).await;

@@ -221,7 +221,7 @@ fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Reposi
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
         Failure::usage(format!(
-            "`{shown}` is in no git repository; `proem risk` assesses changes of one, and --root names its folder"
+            "`{shown}` is not in a git repository; run `proem risk` in one, or name its folder with --root"
         ))
     })
 }

@@ -150,7 +150,7 @@ async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Fail
     };
     if let Some(back) = back {
         let mut assessments = store.runs(&wanted).await?.into_iter().filter(|run| run.kind == KIND);
-        let missing = || Failure::finding("there is no such assessment in the records; `proem risk` records one");
+        let missing = || Failure::finding("there is no such assessment in the records; run `proem risk` first");
         return Ok(assessments.nth(back).ok_or_else(missing)?.id);
     }
     let run = store.find(Some(&records::owner(project)), Listed::Any, id).await?;
@@ -177,7 +177,7 @@ fn apply(places: &Places, project: &Project, suggestions: &[Suggestion]) -> Resu
     kept.store(places, project)?;
     ui::listing(&report::changes(suggestions))?;
     let number = u64::try_from(suggestions.len()).unwrap_or(u64::MAX);
-    ui::aside(&format!("{} taken over; `proem risk feedback --undo` takes it back\n", counted(number, "suggestion")));
+    ui::aside(&format!("applied {}; `proem risk feedback --undo` undoes it\n", counted(number, "suggestion")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -186,10 +186,10 @@ fn undo(places: &Places, project: &Project) -> Result<ExitCode, Failure> {
     let mut kept = Kept::load(places, project)?;
     let before = kept.in_force()?;
     if !kept.undo() {
-        return Err(Failure::finding("no threshold was taken over, so there is nothing to take back"));
+        return Err(Failure::finding("no threshold was applied, so there is nothing to undo"));
     }
     kept.store(places, project)?;
     ui::listing(&report::difference(&before, &kept.in_force()?))?;
-    ui::aside("the thresholds before count again\n");
+    ui::aside("the previous thresholds apply again\n");
     Ok(ExitCode::SUCCESS)
 }

@@ -140,7 +140,10 @@ fn again<T>(source: &Option<Source>, reader: Reader<T>) -> Result<Option<T>, Str
     let Some(source) = source else { return Ok(None) };
     let (found, bytes) = Source::open(Path::new(&source.path)).map_err(|failure| failure.to_string())?;
     if found.hash != source.hash {
-        return Err(format!("`{}` was changed since; put it back as it was", terminal_str(&source.path)));
+        return Err(format!(
+            "`{}` has changed since the assessment; restore the earlier version",
+            terminal_str(&source.path)
+        ));
     }
     reader(&bytes).map(Some).map_err(|error| format!("`{}`: {error}", terminal_str(&source.path)))
 }
@@ -197,7 +200,7 @@ impl Place {
         let today = Self::of(&found);
         if today != *self {
             let (before, today) = (shown(self.base.as_deref()), shown(today.base.as_deref()));
-            return Err(format!("what it assessed stood on {before}, and stands on {today} today"));
+            return Err(format!("the assessed changes were based on {before}, and are based on {today} now"));
         }
         Ok(found)
     }

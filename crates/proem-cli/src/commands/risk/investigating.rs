@@ -65,7 +65,7 @@ impl Setting {
         }
         ui::notes(&learned);
         if let Some(why) = unbooked {
-            ui::note(&format!("{why}; the level is that of the rules"));
+            ui::note(&format!("{why}; the level comes from the rules alone"));
         }
         Ok((reports, trouble))
     }
@@ -82,7 +82,7 @@ impl Setting {
         match &self.investigator {
             Ok(investigator) if looked.first.investigate == Investigate::Yes => {
                 let Some(look) = assessing.look_at(looked.change).transpose()? else {
-                    return Err(Failure::bug("a change got lost", looked.change));
+                    return Err(Failure::bug("a change is missing", looked.change));
                 };
                 let subject = subject(&look, &looked.first);
                 let began = Instant::now();
@@ -187,7 +187,7 @@ pub(super) fn asking(investigator: &Investigator) -> ProgressBar {
 
 /// What an investigation never does.
 fn asked() -> Failure {
-    Failure::bug("the investigation went wrong", "it asked a question")
+    Failure::bug("the investigation failed", "it asked a question, which no investigation does")
 }
 
 async fn driven(

@@ -24,9 +24,10 @@ use proem_app::trust::hash;
 pub(super) const SETTINGS: &str = "investigation";
 
 /// What is said of a run that asked nobody.
-const NOBODY_ASKED: &str = "the repository that it assessed is not kept; assess the change again with `proem risk`";
+const NOBODY_ASKED: &str =
+    "the record doesn't say which repository was assessed; assess the change again with `proem risk`";
 /// What is said of a record that lacks what an investigation is made from.
-const NOT_WRITTEN: &str = "it was recorded by a Proem that didn't write down what an investigation is made from; \
+const NOT_WRITTEN: &str = "it was recorded by an older version of Proem, without the inputs of the investigation; \
                            assess the change again with `proem risk`";
 
 /// What an investigation was started with, beside its files and inputs.
@@ -51,7 +52,7 @@ impl Settings {
     ///
     /// If they can't be written down, which is a bug.
     pub(super) fn written(&self) -> Result<Json, Failure> {
-        serde_json::to_value(self).map_err(|error| Failure::bug("settings can't be written down", error))
+        serde_json::to_value(self).map_err(|error| Failure::bug("the settings can't be serialised", error))
     }
 }
 
@@ -108,7 +109,7 @@ impl Remade {
             model: kept.basis.model(&detail.row, &texts)?,
             guard: texts.guard(),
             subject: Subject::deserialize(texts.inputs.to_json())
-                .map_err(|error| format!("its inputs are of another form: {error}"))?,
+                .map_err(|error| format!("its inputs have another format: {error}"))?,
             kept,
             files: texts.files,
             inputs: texts.inputs,

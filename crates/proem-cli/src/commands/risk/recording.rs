@@ -98,7 +98,7 @@ impl Beginning<'_> {
 pub(super) fn inputs(subject: &Subject) -> Result<Ordered, Failure> {
     serde_json::to_value(subject)
         .map(Ordered::from)
-        .map_err(|error| Failure::bug("the subject can't be written down", error))
+        .map_err(|error| Failure::bug("the subject of the assessment can't be recorded", error))
 }
 
 impl<'k> Kept<'k> {
@@ -110,7 +110,7 @@ impl<'k> Kept<'k> {
         subject: &Subject,
     ) -> Result<Beginning<'k>, Failure> {
         let Some(assessed) = self.assessing.assessed(self.looked.change) else {
-            return Err(Failure::bug("a change got lost", self.looked.change));
+            return Err(Failure::bug("a change is missing", self.looked.change));
         };
         let investigation = made::Settings {
             basis: investigator.basis.clone(),
@@ -142,7 +142,7 @@ impl<'k> Kept<'k> {
     /// The report of a change.
     pub(super) fn report(&self, id: Option<&RunId>, done: Option<&Done>) -> Result<Report, Failure> {
         let Some((change, resolved)) = self.assessing.change(self.looked.change) else {
-            return Err(Failure::bug("a change got lost", self.looked.change));
+            return Err(Failure::bug("a change is missing", self.looked.change));
         };
         let investigator = self.setting.investigator.as_ref().ok();
         let spent = done.zip(investigator).map(|(done, investigator)| spent(done, investigator));
@@ -206,7 +206,7 @@ impl<'k> Kept<'k> {
             Ok(_) if let Some(why) = unbooked => vec![why.to_owned()],
             Err(why) if self.looked.full.investigate == Investigate::Yes => vec![why.clone()],
             Ok(_) if lost > 0 => vec![format!(
-                "{} lost when its process ended, so what it used is not known",
+                "{} lost when the process ended, so the tokens used are not known",
                 if lost == 1 { "an answer was".to_owned() } else { format!("{lost} answers were") }
             )],
             _ => Vec::new(),
@@ -295,7 +295,7 @@ async fn write(
         Keeping::Content => Content::new(text),
         Keeping::Hashes => Content::new(text).forgotten(),
     };
-    let value = serde_json::to_value(report).map_err(|error| Failure::bug("a report can't be written down", error))?;
+    let value = serde_json::to_value(report).map_err(|error| Failure::bug("a report can't be recorded", error))?;
     let inputs = json!({ "change": value.get("change") });
     let run = NewRun {
         id: id.clone(),

@@ -90,7 +90,7 @@ impl Investigator {
     ///
     /// If nothing is to be sent, which is a bug.
     pub(super) fn caller(&self) -> Result<&Caller, Failure> {
-        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a replay was asked to send"))
+        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a replay tried to send a request"))
     }
 }
 
@@ -198,7 +198,7 @@ impl Setting {
     ///
     /// If nobody does, which is a bug where somebody was asked before.
     pub(super) fn asked(&self) -> Result<&Investigator, Failure> {
-        self.investigator.as_ref().map_err(|why| Failure::bug("nobody can be asked", why))
+        self.investigator.as_ref().map_err(|why| Failure::bug("no model can be asked", why))
     }
 
     /// What an investigation is held to.
@@ -300,7 +300,7 @@ fn investigator(
     project.notes.extend(guarding.notes.iter().cloned());
     let tape = Tape { record: asking.record.as_deref(), replay: asking.replay.as_deref() };
     let (wire, replayer) = wire(tape, &asked)?;
-    let Some(wire) = wire else { return Err(Failure::bug("nobody carries requests", "a wire was asked for")) };
+    let Some(wire) = wire else { return Err(Failure::bug("no connection to a provider", "one was needed")) };
     let key = installation_key(&places.key())?;
     let based = Based {
         book,

@@ -22,7 +22,7 @@ impl Wanted {
             let since = when::since(since, when::now(), &jiff::tz::TimeZone::UTC)?;
             let seconds = since.0.div_euclid(1000);
             if seconds > now() {
-                return Err(Failure::usage("--since names a time that has not come"));
+                return Err(Failure::usage("--since names a time in the future"));
             }
             return Ok(Self::Each(Batch::Since(seconds)));
         }

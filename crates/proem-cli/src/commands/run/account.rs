@@ -39,7 +39,7 @@ pub(super) fn tell(setting: &Setting, ran: &Ran) {
         }
     }
     if let Ended::FellBack { because, .. } = &ran.outcome.ended {
-        ui::note(&format!("the value is the prompt's fallback, since {}", because.in_words()));
+        ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
     ui::aside(&format!("{}\n", line(setting, ran)));
 }
@@ -51,9 +51,9 @@ pub(super) async fn explain(setting: &Setting, ran: &Ran) {
     if let (Some(records), Some(run)) = (&setting.records, &ran.run) {
         let booked = match records.booking(run).await {
             Ok(Booking { reserved, settled }) => {
-                format!("booked {} of {} reserved", money(settled), money(reserved))
+                format!("charged {} of {} reserved", money(settled), money(reserved))
             }
-            Err(failure) => format!("what is booked can't be read: {failure}"),
+            Err(failure) => format!("the recorded cost can't be read: {failure}"),
         };
         ui::aside(&format!("run {run}: {booked}\n"));
     } else {
@@ -68,7 +68,7 @@ pub(super) async fn explain(setting: &Setting, ran: &Ran) {
 pub(in crate::commands) fn profile(adapted: &Adapted) -> String {
     let rules: Vec<&str> = adapted.rules.iter().map(|rule| in_a_word(*rule)).collect();
     let rules = match rules.as_slice() {
-        [] if adapted.profile.is_empty() => "nothing was learned, and nothing is wished for".to_owned(),
+        [] if adapted.profile.is_empty() => "nothing was learned, and no preference is set".to_owned(),
         [] => "as recorded".to_owned(),
         rules => rules.join(", "),
     };
@@ -116,7 +116,7 @@ fn signals(signals: &Signals) -> Vec<String> {
         words.push("the last result was not good enough".to_owned());
     }
     if signals.time_sensitive {
-        words.push("time is short".to_owned());
+        words.push("a short answer is requested".to_owned());
     }
     if signals.compliance_required {
         words.push("compliance counts".to_owned());
@@ -143,7 +143,7 @@ fn repairs(kinds: &[RepairKind]) -> String {
 
 fn in_words(problem: &Broken) -> String {
     let place = if problem.path.is_empty() { "the answer".to_owned() } else { format!("`{}`", problem.path) };
-    format!("{place} breaks `{}`; expected: {}", problem.rule, problem.expected)
+    format!("{place} violates `{}`; expected: {}", problem.rule, problem.expected)
 }
 
 /// The run in one line.
@@ -153,7 +153,7 @@ fn line(setting: &Setting, ran: &Ran) -> String {
     let from = format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name);
     let unsent = |attempt: &Attempt| attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent());
     let spent = if ran.outcome.attempts.iter().all(unsent) && !ran.is_unreported() {
-        "nothing was used".to_owned()
+        "no tokens were used".to_owned()
     } else {
         let usage = ran.outcome.usage().map_or_else(|| "tokens unknown".to_owned(), |usage| tokens(&usage));
         format!("{usage}  {}", money(setting.cost(ran)))
@@ -173,7 +173,7 @@ fn tokens(usage: &Usage) -> String {
         cached.push(format!("{} from the cache", count(Some(read))));
     }
     if usage.cache_written() > 0 {
-        cached.push(format!("{} written to it", count(Some(usage.cache_written()))));
+        cached.push(format!("{} written to the cache", count(Some(usage.cache_written()))));
     }
     let cached = if cached.is_empty() { String::new() } else { format!(" ({})", cached.join(", ")) };
     format!("{} in{cached}, {} out", count(usage.input), count(usage.output))
@@ -207,7 +207,7 @@ fn wire(ran: &Ran) -> String {
             out.push_str(&format!("  sent{waited}: {status}{failed}, {bytes} bytes in {} ms\n", sent.took.as_millis()));
         }
         for dropped in made.into_iter().flat_map(|made| &made.dropped) {
-            out.push_str(&format!("  the provider does not get {}: {}\n", dropped.path, dropped.why));
+            out.push_str(&format!("  not sent to the provider: {} ({})\n", dropped.path, dropped.why));
         }
     }
     out

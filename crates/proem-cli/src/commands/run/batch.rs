@@ -40,9 +40,9 @@ pub(super) async fn run(
     let kept = over.kept;
     if over.is_interrupted {
         let again = if over.goes_on() {
-            "; the same command goes on from here"
+            "; run the same command again to continue"
         } else {
-            "; with --out it could go on from here"
+            "; with --out it could be continued"
         };
         let why = over.tally.fatal.clone().unwrap_or_else(|| "interrupted".to_owned());
         ui::aside(&format!("{}\n", in_words(&over.tally, kept)));
@@ -112,7 +112,7 @@ fn in_words(tally: &Tally, kept: usize) -> String {
         (kept, "kept from before"),
         (tally.fell_back, "fell back"),
         (tally.failed, "failed"),
-        (tally.unasked, "could not be asked"),
+        (tally.unasked, "could not be sent"),
         (tally.cancelled, "cancelled"),
     ] {
         if count > 0 {

@@ -20,7 +20,7 @@ const INTERRUPTED: i32 = 130;
 /// Cancels `stop` at the first ^C, and ends the process at the second one.
 pub(super) async fn listen(stop: CancellationToken) {
     if let Err(error) = ctrl_c().await {
-        ui::note(&format!("^C can't be heard: {error}"));
+        ui::note(&format!("can't listen for ^C: {error}"));
         return;
     }
     let mut second = pin!(ctrl_c());
@@ -41,7 +41,7 @@ pub(super) async fn listen(stop: CancellationToken) {
 /// Says how to end at once.
 fn say() {
     let _still = ui::cleared();
-    ui::note("ending; a second ^C ends at once, and what was sent is then booked in full");
+    ui::note("stopping; a second ^C stops at once and charges open requests in full");
 }
 
 /// Ends the process as a kill does, with the terminal as it was.

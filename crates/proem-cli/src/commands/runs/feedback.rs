@@ -34,10 +34,10 @@ pub(super) async fn run(
 fn follows(said: &Said, judgement: Judgement, project: &Project) -> Result<String, Failure> {
     let Some(prompt) = &said.prompt else { return Ok(String::new()) };
     Ok(match judgement {
-        Judgement::Good => format!("; it ends the failures of {prompt} before it"),
+        Judgement::Good => format!("; earlier failures of {prompt} no longer count"),
         Judgement::Bad => {
             let until = when::day(said.until(project), &records::zone(&project.config.budget)?);
-            format!("; it counts as one failure of {prompt}, until {until}; see proem adapt {prompt}")
+            format!("; it counts as one failure of {prompt}, until {until}; see `proem adapt {prompt}`")
         }
     })
 }

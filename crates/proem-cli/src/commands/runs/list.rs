@@ -60,12 +60,13 @@ async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static 
     let one = RunsWanted { limit: Some(1), ..wanted };
     let any = RunsWanted { listed: Listed::Any, ..one.clone() };
     if one.listed == Listed::Acted && !store.runs(&any).await?.is_empty() {
-        return Ok(Some("there are such runs that asked no model, such as assembled prompts; `--any` lists them"));
+        return Ok(Some("there are matching runs that asked no model, such as assembled prompts; `--any` lists them"));
     }
     let all = RunsWanted { project: None, ..one.clone() };
     if one.project.is_some() && !store.runs(&all).await?.is_empty() {
         return Ok(Some(
-            "there are such runs of other projects; `--all` lists them, and a folder that was moved is another",
+            "there are matching runs of other projects; `--all` lists them (a project that was moved counts as another \
+             one)",
         ));
     }
     Ok(None)
@@ -83,7 +84,7 @@ const fn outcome(outcome: OutcomeArg) -> RunOutcome {
 
 fn empty(wanted: &RunsWanted) -> String {
     if wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some() {
-        return "no recorded run is like that; `proem runs list` lists all of this project\n".to_owned();
+        return "no recorded run matches; `proem runs list` lists all runs of this project\n".to_owned();
     }
     let whose = if wanted.project.is_some() { " of this project" } else { "" };
     match wanted.listed {

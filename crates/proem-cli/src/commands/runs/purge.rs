@@ -42,21 +42,21 @@ pub(super) async fn run(
         ui::aside("there is no such run; nothing was deleted\n");
     } else {
         let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
-        ui::aside(&format!("deleted {runs} with {texts}; what was spent stays in the sums\n"));
+        ui::aside(&format!("deleted {runs} with {texts}; their costs stay in `proem cost`\n"));
     }
     if purged.held {
         ui::note(HELD);
     }
     if stay > 0 {
-        ui::note(&format!("{} still under way: what runs is not deleted", ui::counted(stay, "run")));
+        ui::note(&format!("{} still running, so not deleted", ui::counted(stay, "run")));
         return Ok(ExitCode::from(NO));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What is said of a purge that left something behind.
-const HELD: &str = "another process reads the records, so bytes of what was deleted are still in their files; they go when \
-     the last process that has them open ends";
+const HELD: &str =
+    "another process has the records open, so deleted data remain in the files until the last such process ends";
 
 /// What was deleted of the runs that started before a time, and how many were to be; `None` if the answer was no.
 async fn found(
@@ -82,7 +82,7 @@ fn summary(runs: &[RunRow], zone: &TimeZone) -> Option<String> {
     let (newest, oldest) = (runs.first()?, runs.last()?);
     let count = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let open = runs.iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count();
-    let open = if open == 0 { String::new() } else { format!(", {} of them without an end", ui::grouped(open)) };
+    let open = if open == 0 { String::new() } else { format!(", {} of them unfinished", ui::grouped(open)) };
     Some(format!(
         "{} from {} to {}{open}",
         ui::counted(count, "run"),

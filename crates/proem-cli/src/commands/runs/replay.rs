@@ -33,7 +33,7 @@ pub(super) fn run(
         if let Replayable::No(why) = &detail.replayable {
             return Err(refused(&detail, why).into());
         }
-        let unknown = || refused(&detail, "which versions made it is not known here");
+        let unknown = || refused(&detail, "the versions that made it are unknown");
         let versions = versions(&detail).ok_or_else(unknown)?.changed();
         let remade = remade.map_err(|why| refused(&detail, &blamed(&versions, why)))?;
         let changed = remade.changed().map(str::to_owned);
@@ -65,7 +65,7 @@ pub(super) enum Anew {
 }
 
 impl Anew {
-    /// Why its prompts are not those that it was made from, if they aren't.
+    /// Why its prompts are not those that the run used, if they aren't.
     pub(super) fn changed(&self) -> Option<&str> {
         match self {
             Self::Prompt(remade) => remade.changed.as_deref(),
@@ -134,8 +134,8 @@ fn say(
 fn made_by(run: &RunId, difference: &Difference) -> String {
     let Difference { call, what, recorded, found, .. } = difference;
     format!(
-        "it was made with {recorded}, and this Proem has {found}: other bytes from call {call}, {} on\n  \
-         what was sent: proem runs show {} --body --call {call}\n",
+        "it was made with {recorded}, but this Proem has {found}: the bytes differ from call {call}, {} on\n  what was \
+         sent: proem runs show {} --body --call {call}\n",
         terminal_str(what),
         run.short()
     )

@@ -31,7 +31,7 @@ pub(super) fn run(
     let project = &*project;
     let (detail, remade) = blocking(remade(places, project, (run, place)))?;
     let id = detail.row.id.clone();
-    let refused = |why: String| Failure::usage(format!("run {} can't go on: {why}", id.short()));
+    let refused = |why: String| Failure::usage(format!("run {} can't be resumed: {why}", id.short()));
     if detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
         questions::on_terminal(id.short())?;

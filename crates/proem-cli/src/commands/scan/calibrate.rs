@@ -35,11 +35,12 @@ struct Text {
 pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     let places = crate::places()?;
     // A calibration starts from what ships, not from the last one.
-    let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the guard's own data are damaged", error))?;
+    let guard =
+        Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
     let mut texts = texts(&guard, args)?;
     let logit = |text: &Text| guard.stage().logit(&text.scan.features);
     texts.sort_by(|a, b| logit(b).total_cmp(&logit(a)).then_with(|| a.place.cmp(&b.place)));
-    let mut out = format!("{}\n", styled(BOLD, "the highest of these texts, which count as harmless:"));
+    let mut out = format!("{}\n", styled(BOLD, "the highest scores of these texts, which are taken as harmless:"));
     for text in texts.iter().take(SHOWN) {
         let (place, start) = (show::terminal_str(&text.place), show::terminal_capped(&text.start, MAX_TEXT));
         out.push_str(&format!("  {:+.2}  {}  {start}\n", logit(text), styled(DIM, &place.to_string())));
@@ -55,7 +56,7 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
         files::replace(folder, Path::new(name), fitted.write().as_bytes(), Access::Shared)?;
     }
     ui::aside(&format!(
-        "flag point {:+.2} instead of {:+.2}, from {} texts; written to {}, which you may delete to undo it\n",
+        "flag threshold {:+.2} instead of {:+.2}, from {} texts; written to {}; delete that file to undo it\n",
         fitted.flag,
         guard.stage().flag(),
         grouped(fitted.texts),

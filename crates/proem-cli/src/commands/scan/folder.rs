@@ -56,8 +56,8 @@ impl LeftOut {
             Self::Link => format!("{number} links"),
             Self::Submodule if count == 1 => format!("{number} submodule"),
             Self::Submodule => format!("{number} submodules"),
-            Self::Special => format!("{number} that are no files"),
-            Self::Missing => format!("{number} not in the work tree"),
+            Self::Special => format!("{number} that are not regular files"),
+            Self::Missing => format!("{number} missing from the work tree"),
         }
     }
 }
@@ -184,7 +184,7 @@ impl Run<'_> {
             .map(|(why, count)| why.counted(count, most))
             .collect();
         if !counts.is_empty() {
-            out.push_str(&format!("not looked at: {}\n", counts.join(", ")));
+            out.push_str(&format!("not scanned: {}\n", counts.join(", ")));
         }
         if self.args.json {
             ui::aside(&out);
@@ -202,20 +202,20 @@ fn named(folder: &Path, relative: &Path) -> PathBuf {
 /// What a person should know about which files were meant.
 fn note(folder: &str, count: usize, origin: Origin) -> Option<String> {
     match origin {
-        Origin::NoRepository => Some(format!("`{folder}` is in no git repository; all of its files were looked at")),
-        Origin::NoGit => Some(format!("there is no git to ask; all files of `{folder}` were looked at")),
+        Origin::NoRepository => Some(format!("`{folder}` is not in a git repository; all of its files were scanned")),
+        Origin::NoGit => Some(format!("git was not found; all files of `{folder}` were scanned")),
         Origin::Tracked { untracked: None } => {
-            Some(format!("git tells which files of `{folder}` it tracks, but not how many it doesn't"))
+            Some(format!("git lists the tracked files of `{folder}`, but the number of untracked files is unknown"))
         }
         Origin::Tracked { untracked: Some(0) } if count > 0 => None,
         Origin::Tracked { untracked: Some(0) } => {
-            Some(format!("git tracks nothing in `{folder}`; name its files to have them looked at"))
+            Some(format!("git tracks nothing in `{folder}`; name its files to scan them"))
         }
         Origin::Tracked { untracked: Some(1) } => {
-            Some(format!("1 file of `{folder}` that git doesn't track was not looked at"))
+            Some(format!("1 file of `{folder}` that git doesn't track was not scanned"))
         }
         Origin::Tracked { untracked: Some(more) } => {
-            Some(format!("{} files of `{folder}` that git doesn't track were not looked at", grouped(more)))
+            Some(format!("{} files of `{folder}` that git doesn't track were not scanned", grouped(more)))
         }
     }
 }

@@ -160,7 +160,7 @@ fn not_looked_at(file: &Examined) -> String {
     let mut lines: Vec<String> = file.gaps.iter().map(gap).collect();
     for field in &file.fields {
         for (spot, reason) in &field.unread {
-            lines.push(format!("not looked at: {}: {reason}", place(field, spot)));
+            lines.push(format!("not scanned: {}: {reason}", place(field, spot)));
         }
     }
     let more = lines.len().saturating_sub(MAX_GAPS);
@@ -173,8 +173,8 @@ fn not_looked_at(file: &Examined) -> String {
 
 fn gap(gap: &Gap) -> String {
     let what = match gap.reason {
-        GapReason::TooLong | GapReason::TooMany | GapReason::NotText => "not looked at",
-        _ => "not read as it was meant",
+        GapReason::TooLong | GapReason::TooMany | GapReason::NotText => "not scanned",
+        _ => "not fully decoded",
     };
     let field = if gap.field.is_empty() { String::new() } else { format!("{}: ", gap.field) };
     format!("{what}: {field}{}", gap.about)
@@ -222,9 +222,9 @@ pub(super) fn cut_account(file: &Examined, field: &ExaminedField) -> String {
         let left = format!("{:.0} % is left", cut.content_preserved_ratio * 100.0);
         let verdict = styled(style(cut.verdict), cut.verdict.as_str());
         out.push_str(&match (&cut.text, cut.removed.is_empty()) {
-            (None, _) => ", and can't be cut out; all of the text stays out".to_owned(),
+            (None, _) => ", which can't be cut out; the whole text is left out".to_owned(),
             (Some(_), true) => ", nothing to cut out".to_owned(),
-            (Some(_), false) => format!(", cut out at {places}; {left}, which is {verdict}"),
+            (Some(_), false) => format!(", cut out at {places}; {left}, with the verdict {verdict}"),
         });
     }
     out.push('\n');

@@ -219,7 +219,7 @@ fn answer(scanner: &Guarding, row: &Numbered, source: &Source) -> Result<Answer,
 fn text_of(line: &Line, source: &Source) -> Result<(Untrusted<String>, Vec<Gap>), String> {
     const FORM: &str = "write `{\"text\": \"…\"}` on each line";
     let Line::Bytes(bytes) = line else {
-        return Err("longer than `--max-bytes`; shorten it, or raise that".to_owned());
+        return Err("longer than `--max-bytes`; shorten the line, or raise `--max-bytes`".to_owned());
     };
     let error = match serde_json::from_slice::<Row>(bytes) {
         Ok(row) => return Ok((Untrusted::new(row.text, Label::from_source(source.clone())), Vec::new())),
@@ -234,7 +234,7 @@ fn text_of(line: &Line, source: &Source) -> Result<(Untrusted<String>, Vec<Gap>)
             let gaps = document.gaps.into_iter().filter(|gap| matches!(gap.field.as_str(), "" | "/text"));
             Ok((field.text, gaps.collect()))
         }
-        (Some(_), Some(_)) => Err(format!("`text` stands there twice; {FORM}")),
+        (Some(_), Some(_)) => Err(format!("`text` appears twice; {FORM}")),
         _ if error.is_data() => Err(format!("no `text`, or one that is not a string; {FORM}")),
         _ => Err(format!("not valid JSON at column {}; {FORM}", error.column().max(1))),
     }

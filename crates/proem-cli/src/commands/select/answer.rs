@@ -67,7 +67,7 @@ pub(super) fn listing(ranker: &Ranker, answered: &Answered, heading: Option<&str
             fits = false;
             out.push_str(&format!(
                 "{}\n",
-                styled(DIM, &format!("below {:.2}, too unlikely to be named:", ranking.threshold))
+                styled(DIM, &format!("below {:.2}, too unlikely to be listed as a match:", ranking.threshold))
             ));
         }
         out.push_str(&row(ranker, (ranked, capability), width));

@@ -93,7 +93,7 @@ impl Asked {
         let Value::Object(mut fields) = value else { return Err(format!("not an object; {FORM}")) };
         let query = match fields.remove("query") {
             Some(Value::String(query)) => query,
-            Some(_) => return Err(format!("`query` is not a text; {FORM}")),
+            Some(_) => return Err(format!("`query` is not a string; {FORM}")),
             None => return Err(format!("no `query` in it; {FORM}")),
         };
         let tools = match fields.remove("tools") {
@@ -155,7 +155,7 @@ mod tests {
             (r#"{"query": "\ud800"}"#, Err("not valid JSON at column 18")),
             ("[1]", Err("not an object")),
             (r#"{"task": "a"}"#, Err("no `query` in it")),
-            (r#"{"query": ["a"]}"#, Err("`query` is not a text")),
+            (r#"{"query": ["a"]}"#, Err("`query` is not a string")),
         ] {
             let expected = expected
                 .map(|(query, tools)| Asked {

@@ -76,9 +76,11 @@ impl Ranker {
                 notes.extend(own.into_iter().map(Note::from));
                 match model {
                     Ok(model) => (Some(model), selector, None),
-                    Err(why) => {
-                        (None, selector, Some(format!("no embedding model, so ranked by shared words ({why})")))
-                    }
+                    Err(why) => (
+                        None,
+                        selector,
+                        Some(format!("no embedding model is available, so ranking is by shared words ({why})")),
+                    ),
                 }
             }
         };
@@ -253,7 +255,7 @@ fn add_usage(
     }
     let mut notes = summary(problems.into_iter(), wrong);
     if unknown > 0 {
-        notes.push(format!("{name} names tools {} times that are not in the catalogue", grouped(unknown)));
+        notes.push(format!("{name} names tools that are not in the catalogue ({} ×)", grouped(unknown)));
     }
     Ok(notes)
 }

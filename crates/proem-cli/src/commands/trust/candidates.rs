@@ -89,7 +89,10 @@ impl Candidates {
             match plain(&path) {
                 Some(path) => uses.entry(path).or_default().push(Use::StandsIn(part)),
                 None => {
-                    found.refuse(&path, format!("`{CONFIG}` names it, and it is not a path below the project's root"));
+                    found.refuse(
+                        &path,
+                        format!("`{CONFIG}` names it, but it is not a relative path inside the project"),
+                    );
                 }
             }
         }
@@ -116,17 +119,17 @@ impl Candidates {
         }
         let has_place = [CONFIG, catalogue::OWN].contains(&path) || RULE_FILES.contains(&path) || is_skill_file(path);
         if is_book_file(path) || has_place {
-            return Err(Failure::usage(format!("`{shown}` is not there; check the path")));
+            return Err(Failure::usage(format!("`{shown}` does not exist; check the path")));
         }
-        Err(Failure::usage(format!("`{shown}` is not read as trusted, so there is nothing to trust; {}", self.known())))
+        Err(Failure::usage(format!("`{shown}` is not a file that needs trust; {}", self.known())))
     }
 
     /// What can be trusted, in words.
     pub(crate) fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
-            "what can be trusted is {CONFIG}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} names \
-             under [assemble.paths]",
+            "the files that can be trusted are {CONFIG}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
+             names under [assemble.paths]",
             RULE_FILES.join(", "),
             catalogue::OWN,
             skill::FILE,
@@ -176,12 +179,12 @@ impl Candidates {
                 Ok(metadata) if metadata.is_symlink() => {
                     self.refuse(
                         folder,
-                        "it is a link, and links are not followed here; replace it by what it points at",
+                        "it is a symbolic link, and links are not followed here; replace it with what it points to",
                     );
                     return Vec::new();
                 }
                 Ok(_) => {
-                    self.refuse(folder, "it is not a folder; move it away");
+                    self.refuse(folder, "it is not a folder; move it elsewhere");
                     return Vec::new();
                 }
                 Err(_) => return Vec::new(),
@@ -204,7 +207,7 @@ impl Candidates {
                 if depth < MAX_DEPTH {
                     self.book_folder(root, &path, depth.saturating_add(1), paths);
                 } else {
-                    self.refuse(&path, "it lies too deep; the book has folders `agent/name`");
+                    self.refuse(&path, "it is nested too deeply; a book has only folders `agent/name`");
                 }
             } else if entry.file_name().to_str().is_none() {
                 self.refuse(&path, "its name is not UTF-8; rename it");
@@ -301,13 +304,13 @@ fn named_paths(text: &str) -> Vec<(&'static str, String)> {
 fn why_unread(error: &Error, whole: &Path) -> String {
     match error {
         Error::Link { path } if path == whole => {
-            "it is a link, and links are not followed here; replace it by what it points at".into()
+            "it is a symbolic link, and links are not followed here; replace it with what it points to".into()
         }
-        Error::Link { .. } => "a folder on the way to it is a link, and links are not followed here".into(),
+        Error::Link { .. } => "a folder in its path is a symbolic link, and links are not followed here".into(),
         Error::NotRegular { path, found, wanted } if path == whole => {
-            format!("it is {found}, not {wanted}; move it away")
+            format!("it is {found}, not {wanted}; move it elsewhere")
         }
-        Error::NotRegular { found, .. } => format!("what should be a folder on the way to it is {found}"),
+        Error::NotRegular { found, .. } => format!("a part of its path is {found}, not a folder"),
         Error::Io { source, .. } => format!("it could not be read: {source}"),
         other => other.to_string(),
     }

@@ -23,8 +23,8 @@ pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
     let covered = covered(place, candidates, &path)?;
     let shown = show::terminal_str(&path);
     on_terminal(
-        &format!("`{shown}` would be trusted whatever it holds"),
-        "trust single versions by `--sha256 HEX FILE`",
+        &format!("`{shown}` would be trusted whatever its content"),
+        "trust single versions with `proem trust --sha256 HEX FILE`",
     )?;
     let head = head(&place.root, &place.git)?;
     let until = now().saturating_add(EDITING_SECONDS);
@@ -33,14 +33,19 @@ pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
     ui::aside(&review(&reviewed, &[]));
     let ends = match &head {
         Some(commit) => {
-            format!("until HEAD is no longer {}, and until {} at most", commit.get(..12).unwrap_or(commit), utc(until))
+            format!(
+                "until HEAD is no longer {}, at the latest until {}",
+                commit.get(..12).unwrap_or(commit),
+                utc(until)
+            )
         }
-        None if place.in_git() => format!("until there is a commit, and until {} at most", utc(until)),
+        None if place.in_git() => format!("until there is a commit, at the latest until {}", utc(until)),
         None => format!("until {}", utc(until)),
     };
     ui::aside(&heading(&styled(BOLD, "while editing: "), &path));
     ui::aside(&format!(
-        "  If you trust it: whatever it holds is trusted, whoever changes it, {ends}.\n  `proem trust revoke` ends it sooner.\n\n"
+        "  If you trust it: any content is trusted, whoever writes it, {ends}.\n  `proem trust revoke` ends it \
+         sooner.\n\n"
     ));
     if !ask("Trust it while it is being edited?")? {
         return Ok(ExitCode::from(NO));

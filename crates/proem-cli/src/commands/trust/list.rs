@@ -46,7 +46,7 @@ pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
-        ui::aside("nothing here could be trusted\n");
+        ui::aside("there are no files here that need trust\n");
     }
     let width = entries.values().map(|entry| words(&entry.state).chars().count()).max().unwrap_or(0);
     let mut text = String::new();

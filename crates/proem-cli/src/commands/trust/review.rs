@@ -70,7 +70,7 @@ fn one(of: &str, file: &Reviewed<'_>) -> String {
     let state = match &file.before {
         Before::New => "new: you never trusted it".to_owned(),
         Before::Lost => {
-            "changed since you trusted it; the copy to compare with is gone, so all of it is shown".to_owned()
+            "changed since you trusted it; the earlier copy no longer exists, so the whole file is shown".to_owned()
         }
         Before::Trusted(_) => "changed since you trusted it".to_owned(),
     };
@@ -116,18 +116,18 @@ fn meaning(usage: &Use, path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     match usage {
         Use::Configuration => {
-            "it may set caps, tools, skills, the model, and which files stand in for constitution and rules".into()
+            "it may set caps, tools, skills, the model, and which files replace the constitution and rules".into()
         }
         Use::RuleFile => "it will be read as rules, which models are told to follow".into(),
         Use::StandsIn(part) => {
-            format!("it stands in for the book's {part}, which models are told to follow in every task")
+            format!("it replaces the book's {part}, which models are told to follow in every task")
         }
-        Use::Catalogue => "its tools and skills, and what it says about others, count as your own words".into(),
-        Use::Skill => "its description may stand in prompts, and models may be pointed to what it says".into(),
+        Use::Catalogue => "its tools and skills, and what it says about others, are treated as written by you".into(),
+        Use::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
         Use::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
         Use::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
         Use::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
-        Use::Book if name == "book.lock" => "it decides which versions of prompts count as finished".into(),
+        Use::Book if name == "book.lock" => "it decides which versions of prompts are locked".into(),
         Use::Book => "it becomes part of the book, as a schema or cases of prompts".into(),
     }
 }

@@ -61,5 +61,5 @@ fn unknown(place: &Place, path: &str, known: &BTreeSet<&str>) -> Failure {
         return Failure::finding(format!("`{shown}` is not trusted; nothing is trusted here"));
     }
     let names: Vec<&str> = known.iter().copied().collect();
-    Failure::finding(format!("`{shown}` is not trusted; trusted are {}", listed(&names)))
+    Failure::finding(format!("`{shown}` is not trusted; the trusted files are {}", listed(&names)))
 }

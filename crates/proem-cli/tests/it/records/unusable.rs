@@ -69,7 +69,7 @@ fn asked(server: &Server, requests: usize) {
 #[test]
 fn a_disk_that_is_full_before_the_call() {
     for (budget, remedy) in
-        [(BUDGET, "a budget is configured (`budget.user.day_tokens`)"), ("", "`--no-record` goes on")]
+        [(BUDGET, "a budget is configured (`budget.user.day_tokens`)"), ("", "`--no-record` continues")]
     {
         let server = start(vec![low()]);
         let fixture = configured(&server, budget);
@@ -88,7 +88,7 @@ fn a_home_that_can_only_be_read() {
     let read_only = "mount -t tmpfs -o \"ro,size=$SIZE\" tmpfs \"$STATE\" || exit 99
 \"$PROEM\" \"$@\" </dev/null";
     for (budget, remedy) in
-        [(BUDGET, "a budget is configured (`budget.user.day_tokens`)"), ("", "`--no-record` goes on")]
+        [(BUDGET, "a budget is configured (`budget.user.day_tokens`)"), ("", "`--no-record` continues")]
     {
         let server = start(vec![low()]);
         let fixture = configured(&server, budget);
@@ -170,7 +170,7 @@ fn a_store_that_somebody_else_holds() {
     // Each waits for as long as a store is waited for, so they wait together.
     std::thread::scope(|scope| {
         scope.spawn(|| before(BUDGET, "a budget is configured"));
-        scope.spawn(|| before("", "`--no-record` goes on"));
+        scope.spawn(|| before("", "`--no-record` continues"));
         scope.spawn(after);
     });
 }

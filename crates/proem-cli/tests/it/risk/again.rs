@@ -175,7 +175,7 @@ fn what_changes_no_request_is_a_changed_record_all_the_same() {
     );
     let run = fixture.proem(&["runs", "replay", "last"]);
     assert_eq!((run.code(), run.stdout()), (1, ""));
-    assert!(run.stderr().contains("is not what it was, by its hash"), "{}", run.stderr());
+    assert!(run.stderr().contains("was changed: its hash differs"), "{}", run.stderr());
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_killed_investigation_asks_only_for_what_is_left() {
         (&spent["calls"], &spent["input_tokens"], &spent["cost_nano_dollars"]),
         (&json!(3), &Json::Null, &Json::Null)
     );
-    assert_eq!(report["notes"], json!(["an answer was lost when its process ended, so what it used is not known"]));
+    assert_eq!(report["notes"], json!(["an answer was lost when the process ended, so the tokens used are not known"]));
     let id = report["id"].as_str().unwrap();
     assert_eq!(sql(&fixture, "SELECT substr(id, 1, 8) || ' ' || outcome FROM runs"), [format!("{id} answered")]);
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["reported", "unknown", "reported"]);
@@ -299,7 +299,7 @@ fn the_callers_files_must_be_what_they_were() {
     fixture.write("incidents.json", incidents);
     killed(&fixture, &server, &["HEAD", "--incidents", "incidents.json"], 2);
     fixture.write("incidents.json", "[]");
-    refused(&fixture, &server, "incidents.json` was changed since; put it back as it was");
+    refused(&fixture, &server, "incidents.json` has changed since the assessment; restore the earlier version");
     fixture.write("incidents.json", incidents);
     fixture.proem(&["runs", "resume", "last", "--json"]).json();
 }
@@ -329,7 +329,7 @@ fn other_rules_or_no_key_let_nothing_go_on() {
     let (mut fixture, server) = interrupted(vec![last_word()]);
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-guard/data/verdicts.tsv");
     fixture.configure("guard/verdicts.tsv", &fs::read_to_string(shipped).unwrap());
-    refused(&fixture, &server, "the rules of today");
+    refused(&fixture, &server, "version of the rules");
     fs::remove_file(fixture.base.join("config/proem/guard/verdicts.tsv")).unwrap();
     fixture.set("ANTHROPIC_API_KEY", "");
     refused(&fixture, &server, "`anthropic` needs a key in ANTHROPIC_API_KEY; set it");
@@ -345,7 +345,7 @@ fn a_changed_record_is_not_gone_on_with() {
         sql(&fixture, &format!("UPDATE contents SET {set} WHERE CAST(bytes AS TEXT) LIKE '---%{from}%'"));
     };
     change("You must never", "You shall hardly");
-    refused(&fixture, &server, "is not what it was, by its hash");
+    refused(&fixture, &server, "was changed: its hash differs");
     change("You shall hardly", "You must never");
     let hops = |from: u8, to: u8| {
         let path = "$.investigation.limits.hops";
@@ -353,7 +353,7 @@ fn a_changed_record_is_not_gone_on_with() {
         sql(&fixture, &format!("{changed} WHERE settings ->> '{path}' = {from}"));
     };
     hops(3, 2);
-    refused(&fixture, &server, "its state was not sealed by this installation for this run");
+    refused(&fixture, &server, "its state was saved by another installation, or for another run");
     hops(2, 3);
     fixture.proem(&["runs", "resume", "last", "--json"]).json();
 }

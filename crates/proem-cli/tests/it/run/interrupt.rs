@@ -37,7 +37,7 @@ fn interrupted(fixture: &Fixture, server: &Server, args: &[&str]) -> (Option<i32
     let locked = Locked::of(fixture);
     interrupt(fixture, &child);
     let mut said = String::new();
-    while !said.contains("a second ^C ends at once") {
+    while !said.contains("a second ^C stops at once") {
         assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended without a word about it: {said}");
     }
     interrupt(fixture, &child);

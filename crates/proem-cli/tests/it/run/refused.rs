@@ -39,7 +39,7 @@ fn a_prompt_that_was_not_asked_is_refused_with_a_fallback_and_without() {
         capped(&mut fixture, &server);
         let run = fixture.proem(&["run", prompt, "--set", "title=It crashes"]);
         refused(&fixture, &server, &run, 3);
-        assert!(run.stderr().contains("does not fit") && run.stderr().contains("--max-cost"), "{}", run.stderr());
+        assert!(run.stderr().contains("exceeds the budget") && run.stderr().contains("--max-cost"), "{}", run.stderr());
     }
 }
 
@@ -52,5 +52,5 @@ fn an_investigation_that_was_not_asked_is_refused() {
     refused(&fixture, &server, &run, 0);
     assert!(run.stdout().contains("HIGH"), "the level is the code's: {}", run.stdout());
     let said = run.stderr();
-    assert!(said.contains("does not fit") && said.contains("; the level is that of the rules"), "{said}");
+    assert!(said.contains("exceeds the budget") && said.contains("; the level comes from the rules alone"), "{said}");
 }

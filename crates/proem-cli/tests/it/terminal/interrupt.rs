@@ -20,12 +20,12 @@ fn a_second_interrupt_ends_at_once() {
     }
     let locked = Locked::of(&fixture);
     terminal.press("\u{3}");
-    terminal.until("a second ^C ends at once");
+    terminal.until("a second ^C stops at once");
     terminal.press("\u{3}");
     let left = terminal.end();
     left.is_tidy();
     assert_eq!(left.code, Some(130), "{}", left.shown);
-    let note = "note: ending; a second ^C ends at once, and what was sent is then booked in full";
+    let note = "note: stopping; a second ^C stops at once and charges open requests in full";
     assert_eq!((left.shown.trim_end(), left.wrapped()), (note, 0), "neither a bar nor a key's echo is left");
     locked.let_go();
 }

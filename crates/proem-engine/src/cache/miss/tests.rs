@@ -91,7 +91,7 @@ fn what_is_read_is_a_hit() {
         &Sent::default(),
         &second,
         (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0)),
-        "the cache was read: 6,800 tokens; the first change, in section `task`, stands behind the stable prefix",
+        "the cache was read: 6,800 tokens; the first change, in section `task`, comes after the stable prefix",
     );
 }
 
@@ -103,9 +103,9 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
         &Sent::default(),
         &second("role=a/1000 rules=x/6000 | task=c/500"),
         missed(),
-        "the cache missed because section `rules` changed, which stands in the stable prefix; 7,000 tokens were paid in \
-         full, $0.006300 more than from the cache; what changes from call to call belongs behind what stays the same, as \
-         `cache: never`",
+        "the cache missed because section `rules` changed, which is part of the stable prefix; 7,000 tokens were paid \
+         in full, $0.006300 more than from the cache; put sections that change from call to call after those that \
+         don't, and mark them `cache: never`",
     );
     let endpoint = Sent { endpoint: "proxy", ..Sent::default() };
     check(
@@ -120,9 +120,9 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
         &Sent::default(),
         &tools,
         missed(),
-        "the cache missed because the tools or the schema of the answer changed, which stand before everything else; \
+        "the cache missed because the tools or the schema of the answer changed, which come before everything else; \
          7,000 tokens were paid in full, $0.006300 more than from the cache; keep them the same from call to call, and \
-         name what a task needs further down",
+         put what one task needs further down in the prompt",
     );
     let model = Sent { model: "claude-sonnet-4-6", ..Sent::default() };
     check(
@@ -166,8 +166,8 @@ fn a_prefix_below_the_minimum_is_never_cached() {
     let short =
         || Sent { sections: "role=a/1000 rules=b/240 | task=c/500", usage: used(1_740, 0, 0), ..Sent::default() };
     let verdict = || Verdict::TooShort { tokens: 1_240, minimum: 4_096 };
-    let words = "nothing was cached: the prefix has 1,240 tokens, and this model's provider caches none below 4,096; put \
-                 more that stays the same in front, or ask a model with a lower minimum";
+    let words = "nothing was cached: the prefix has 1,240 tokens, and this model's provider caches no prefix below \
+                 4,096; move more constant text to the front, or use a model with a lower minimum";
     check(&short(), &short(), (verdict(), Some(0), Some(0)), words);
     // However much changed in it.
     let changed = Sent { sections: "role=x/1000 rules=b/240 | task=c/500", ..short() };
@@ -188,8 +188,9 @@ fn entries_expire() {
         &Sent::default(),
         &after(412),
         (Verdict::Expired { seconds: 412, lifetime: lifetime(300) }, Some(7_000), Some(6_300_000)),
-        "the cache missed because the entry had expired: 6 minutes passed, and an entry lives 5 minutes after its last use; \
-         7,000 tokens were paid in full, $0.006300 more than from the cache; calls that are closer together find it",
+        "the cache missed because the entry had expired: 6 minutes passed, and an entry is kept for 5 minutes after \
+         its last use; 7,000 tokens were paid in full, $0.006300 more than from the cache; make calls at shorter \
+         intervals",
     );
     assert_eq!(compared(&Sent::default(), &after(300)).verdict, Verdict::Unexplained);
     assert_eq!(compared(&Sent::default(), &after(-9)).verdict, Verdict::Unexplained);
@@ -217,7 +218,7 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
         &Sent::default(),
         (Verdict::NeverWritten { why: Unwritten::NothingKept }, Some(7_000), Some(6_300_000)),
         "the cache missed because the first request wrote nothing to it; 7,000 tokens were paid in full, $0.006300 more \
-         than from the cache; look at its plan with `proem runs show`",
+         than from the cache; see its sections with `proem runs show`",
     );
     let unmarked = Sent { marked: Marked::No, usage: None, ..Sent::default() };
     let nothing_kept = Verdict::NeverWritten { why: Unwritten::NothingKept };
@@ -233,14 +234,15 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
         &Sent::default(),
         &Sent { marked: Marked::No, ..Sent::default() },
         (Verdict::Unmarked, Some(7_000), Some(6_300_000)),
-        "the cache was not asked: the second request has no breakpoint; 7,000 tokens were paid in full, $0.006300 more \
-         than from the cache; look at its plan with `proem runs show`",
+        "the cache was not used: the second request has no cache breakpoint; 7,000 tokens were paid in full, $0.006300 more \
+         than from the cache; see its sections with `proem runs show`",
     );
 }
 
 #[test]
 fn what_was_read_without_the_first_requests_doing_is_no_miss() {
-    let words = "the cache was read: 6,800 tokens; another request had written them, for the first has another prefix";
+    let words =
+        "the cache was read: 6,800 tokens; a third request had written them, because the first has another prefix";
     let read = || Sent { usage: used(7_500, 6_800, 0), ..Sent::default() };
     let hit = || (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0));
     check(&Sent::default(), &Sent { sections: "role=x/1000 rules=b/6000 | task=c/500", ..read() }, hit(), words);
@@ -254,9 +256,9 @@ fn what_was_read_without_the_first_requests_doing_is_no_miss() {
             ..Sent::default()
         },
         (Verdict::Changed, Some(5_990), Some(5_990 * 900)),
-        "the cache was read as far as 1,010 tokens, and missed from there on because section `rules` changed, which stands \
-         in the stable prefix; 5,990 tokens were paid in full, $0.005391 more than from the cache; what changes from call \
-         to call belongs behind what stays the same, as `cache: never`",
+        "the cache was read up to 1,010 tokens, and missed after that because section `rules` changed, which is part \
+         of the stable prefix; 5,990 tokens were paid in full, $0.005391 more than from the cache; put sections that \
+         change from call to call after those that don't, and mark them `cache: never`",
     );
 }
 
@@ -265,8 +267,8 @@ fn a_prompt_finds_nothing_that_another_wrote() {
     let decision = Sent { prompt: "risk/decision", tools: Some("d"), ..Sent::default() };
     let synthesis = |sections| Sent { prompt: "risk/synthesis", tools: Some("s"), sections, ..Sent::default() };
     let other_prompt = || (Verdict::NeverWritten { why: Unwritten::OtherPrompt }, Some(0), Some(0));
-    let words = "the cache missed because the first request never wrote this prefix: it was made from another prompt, and \
-                 the two differ from the start";
+    let words = "the cache missed because the first request did not cache this prefix: it was made from another \
+                 prompt, and the two differ from the start";
     check(&decision, &synthesis("role=a/1000 rules=b/6000 | task=c/500"), other_prompt(), words);
     let same_tools = Sent { tools: decision.tools, ..synthesis("other=x/7000 | task=c/500") };
     check(&decision, &same_tools, other_prompt(), words);
@@ -282,7 +284,7 @@ fn a_prompt_finds_nothing_that_another_wrote() {
         &Sent { marked: Marked::Unsent, usage: None, ..Sent::default() },
         &Sent { sections: "role=x/7000 | task=c/500", ..Sent::default() },
         (Verdict::NeverWritten { why: Unwritten::NotSent }, Some(0), Some(0)),
-        "the cache missed because the first request was not sent, and so wrote nothing",
+        "the cache missed because the first request was not sent, so it wrote nothing to the cache",
     );
 }
 
@@ -302,17 +304,17 @@ fn what_is_not_known_is_not_invented() {
         &Sent::default(),
         &Sent { usage, ..Sent::default() },
         (Verdict::Unexplained, None, None),
-        "the cache missed, and the record doesn't say why: as far as it is kept the prefix is the same, long enough and in \
-         time; how many tokens that concerns is not known; providers drop entries early when they are busy",
+        "the cache missed, and the record doesn't say why: the recorded prefix is the same, long enough and not \
+         expired; the number of tokens affected is unknown; providers drop entries early when they are busy",
     );
     let unlisted = || Sent { model: "nobody-knows", ..Sent::default() };
     check(
         &unlisted(),
         &Sent { tools: Some("t"), ..unlisted() },
         (Verdict::Changed, Some(7_000), None),
-        "the cache missed because the tools or the schema of the answer changed, which stand before everything else; 7,000 \
-         tokens were paid in full, for a price that is not known; keep them the same from call to call, and name what a \
-         task needs further down",
+        "the cache missed because the tools or the schema of the answer changed, which come before everything else; 7,000 \
+         tokens were paid in full, for an unknown price; keep them the same from call to call, and put what \
+         one task needs further down in the prompt",
     );
     // 4,200 tokens are an estimate from above, so the prefix may be below the minimum.
     let near = || Sent { sections: "role=a/4200 | task=c/500", usage: used(4_000, 0, 1), ..Sent::default() };
@@ -321,6 +323,6 @@ fn what_is_not_known_is_not_invented() {
         &near(),
         (Verdict::PerhapsTooShort { tokens: 4_200, minimum: 4_096 }, Some(4_000), Some(3_600_000)),
         "the cache missed, perhaps because the prefix is too short: 4,200 tokens are an estimate, and none below 4,096 are \
-         cached; 4,000 tokens were paid in full, $0.003600 more than from the cache; put more that stays the same in front",
+         cached; 4,000 tokens were paid in full, $0.003600 more than from the cache; move more constant text to the front",
     );
 }

@@ -4,7 +4,7 @@ use super::{Change, Compared, Unwritten, Verdict};
 use crate::cache::grouped;
 
 /// Where text belongs that changes.
-const BEHIND: &str = "what changes from call to call belongs behind what stays the same, as `cache: never`";
+const BEHIND: &str = "put sections that change from call to call after those that don't, and mark them `cache: never`";
 
 impl Compared {
     /// Everything in one sentence without a full stop: the reason, what it cost, and what helps.
@@ -17,27 +17,27 @@ impl Compared {
                 let (what, remedy) = self.first_change.as_ref().map_or_else(unnamed, Change::in_words);
                 match self.read_tokens {
                     Some(read) if read > 0 => format!(
-                        "the cache was read as far as {}, and missed from there on because {what}{cost}; {remedy}",
+                        "the cache was read up to {}, and missed after that because {what}{cost}; {remedy}",
                         count(read)
                     ),
                     _ => format!("the cache missed because {what}{cost}; {remedy}"),
                 }
             }
             Verdict::TooShort { tokens, minimum } => format!(
-                "nothing was cached: the prefix has {}, and this model's provider caches none below {}; put more that \
-                 stays the same in front, or ask a model with a lower minimum",
+                "nothing was cached: the prefix has {}, and this model's provider caches no prefix below {}; move more \
+                 constant text to the front, or use a model with a lower minimum",
                 count(*tokens),
                 wide(*minimum)
             ),
             Verdict::Expired { seconds, lifetime } => format!(
-                "the cache missed because the entry had expired: {} passed, and an entry lives {} after its last \
-                 use{cost}; calls that are closer together find it",
+                "the cache missed because the entry had expired: {} passed, and an entry is kept for {} after its last \
+                 use{cost}; make calls at shorter intervals",
                 duration(*seconds),
                 duration(u64::from(lifetime.get()))
             ),
             Verdict::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
             Verdict::Unmarked => format!(
-                "the cache was not asked: the second request has no breakpoint{cost}; look at its plan with \
+                "the cache was not used: the second request has no cache breakpoint{cost}; see its sections with \
                  `proem runs show`"
             ),
             Verdict::Unreported => {
@@ -45,13 +45,13 @@ impl Compared {
             }
             Verdict::PerhapsTooShort { tokens, minimum } => format!(
                 "the cache missed, perhaps because the prefix is too short: {} are an estimate, and none below {} are \
-                 cached{cost}; put more that stays the same in front",
+                 cached{cost}; move more constant text to the front",
                 count(*tokens),
                 wide(*minimum)
             ),
             Verdict::Unexplained => format!(
-                "the cache missed, and the record doesn't say why: as far as it is kept the prefix is the same, long \
-                 enough and in time{cost}; providers drop entries early when they are busy"
+                "the cache missed, and the record doesn't say why: the recorded prefix is the same, long enough and \
+                 not expired{cost}; providers drop entries early when they are busy"
             ),
         }
     }
@@ -60,25 +60,25 @@ impl Compared {
     fn behind(&self) -> String {
         match &self.first_change {
             Some(change) if change.is_in_prefix() => {
-                String::from("; another request had written them, for the first has another prefix")
+                String::from("; a third request had written them, because the first has another prefix")
             }
             Some(
                 Change::Section { name, .. }
                 | Change::Moved { name, .. }
                 | Change::Added { name, .. }
                 | Change::Removed { name, .. },
-            ) => format!("; the first change, in section `{name}`, stands behind the stable prefix"),
+            ) => format!("; the first change, in section `{name}`, comes after the stable prefix"),
             _ => String::new(),
         }
     }
 
     fn cost_in_words(&self) -> String {
         match (self.missed_tokens, self.cost) {
-            (None, _) => String::from("; how many tokens that concerns is not known"),
+            (None, _) => String::from("; the number of tokens affected is unknown"),
             (Some(missed), Some(cost)) => {
                 format!("; {} were paid in full, {cost} more than from the cache", count(missed))
             }
-            (Some(missed), None) => format!("; {} were paid in full, for a price that is not known", count(missed)),
+            (Some(missed), None) => format!("; {} were paid in full, for an unknown price", count(missed)),
         }
     }
 }
@@ -96,17 +96,17 @@ impl Change {
                 "keep calls that share a prefix with one endpoint",
             ),
             Self::Tools => (
-                String::from("the tools or the schema of the answer changed, which stand before everything else"),
-                "keep them the same from call to call, and name what a task needs further down",
+                String::from("the tools or the schema of the answer changed, which come before everything else"),
+                "keep them the same from call to call, and put what one task needs further down in the prompt",
             ),
             Self::Section { name, .. } => {
-                (format!("section `{name}` changed, which stands in the stable prefix"), BEHIND)
+                (format!("section `{name}` changed, which is part of the stable prefix"), BEHIND)
             }
             Self::Moved { name, .. } => {
-                (format!("section `{name}` stands elsewhere in the stable prefix"), "keep the order of sections")
+                (format!("section `{name}` moved within the stable prefix"), "keep the order of sections")
             }
             Self::Added { name, .. } => (format!("section `{name}` was added to the stable prefix"), BEHIND),
-            Self::Removed { name, .. } => (format!("section `{name}` is gone from the stable prefix"), BEHIND),
+            Self::Removed { name, .. } => (format!("section `{name}` was removed from the stable prefix"), BEHIND),
         }
     }
 }
@@ -114,12 +114,13 @@ impl Change {
 /// Why a first request wrote nothing; what could not be read did not cost more.
 fn unwritten(why: Unwritten, cost: &str) -> String {
     match why {
-        Unwritten::NotSent => String::from("the first request was not sent, and so wrote nothing"),
+        Unwritten::NotSent => String::from("the first request was not sent, so it wrote nothing to the cache"),
         Unwritten::OtherPrompt => String::from(
-            "the first request never wrote this prefix: it was made from another prompt, and the two differ from the start",
+            "the first request did not cache this prefix: it was made from another prompt, and the two differ from the \
+             start",
         ),
         Unwritten::NothingKept => {
-            format!("the first request wrote nothing to it{cost}; look at its plan with `proem runs show`")
+            format!("the first request wrote nothing to it{cost}; see its sections with `proem runs show`")
         }
         Unwritten::NoCache => String::from("nothing is cached for this model; GPT-4o and later models have a cache"),
     }

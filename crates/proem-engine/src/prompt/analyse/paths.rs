@@ -12,18 +12,20 @@ impl<'s> Walk<'s> {
         let keys = self.frames.iter().rev().filter_map(|frame| frame.keys).nth(path.up);
         match (name, keys) {
             _ if path.names.len() > 1 => {
-                self.fault(format!("`{}` is asked of a computed value", path.written));
+                self.fault(format!("`{}` is not available: a computed value has no fields", path.written));
                 None
             }
             ("index" | "first" | "last", Some(_)) | ("key", Some((Keys::Indices, _) | (_, InputTrust::Trusted))) => {
                 Some((Shape::Computed, String::new()))
             }
             ("key", Some((Keys::Names, InputTrust::Untrusted))) => {
-                self.fault("@key of an untrusted object is text from outside; declare the object's properties");
+                self.fault("@key of an untrusted object is untrusted text; declare the object's properties");
                 None
             }
             _ => {
-                self.fault(format!("`@{name}` is not defined here; @index, @first, @last and @key stand inside #each"));
+                self.fault(format!(
+                    "`@{name}` is not defined here; @index, @first, @last and @key work only inside #each"
+                ));
                 None
             }
         }
@@ -79,8 +81,9 @@ impl<'s> Walk<'s> {
     /// The frame that a path starts in.
     fn start(&self, path: &Path) -> Result<&Frame<'s>, String> {
         let written = &path.written;
-        let out_of_reach = || format!("`{written}` reaches out of its partial; pass the value as an argument");
-        let too_far = || format!("`{written}` goes up further than there are blocks");
+        let out_of_reach =
+            || format!("`{written}` refers to a value outside its partial; pass the value as an argument");
+        let too_far = || format!("`{written}` has more `../` than there are enclosing blocks");
         if path.is_data {
             let frame = self.frames.first().ok_or_else(too_far)?;
             return if self.frames.iter().any(|frame| frame.closed) { Err(out_of_reach()) } else { Ok(frame) };
@@ -129,7 +132,7 @@ impl<'s> Walk<'s> {
                     Shape::Value(self.analysis.input(segment)?)
                 }
                 Shape::Value(typed) => Shape::Value(typed.property(segment)?),
-                Shape::Computed => return Err(format!("`{segment}` is asked of a computed value")),
+                Shape::Computed => return Err(format!("`{segment}` is not available: a computed value has no fields")),
             };
         }
         Ok((shape, key))

@@ -54,8 +54,8 @@ impl Book {
         }
         let what: Vec<String> = changes.iter().map(Change::in_words).collect();
         Some(format!(
-            "`{prompt}` {version} is locked, and {} since\n  restore what was locked, or make a new version with the \
-             change, such as {}, and lock that with `proem book lock`",
+            "`{prompt}` {version} is locked, but {} since then\n  restore the locked files, or create a new version \
+             with the change, such as {}, and lock that with `proem book lock`",
             what.join("; "),
             self.next(prompt)
         ))
@@ -142,7 +142,7 @@ impl Book {
 }
 
 const HEAD: &str = "\
-# The closure's hash of each version: its file, partials and schemas.
+# The hash of each version, over its file, partials and schemas.
 # Written by `proem book lock`; versions are immutable.
 
 ";

@@ -57,7 +57,7 @@ fn cases(root: &Node, problems: &mut Problems) -> Option<Cases> {
         return None;
     };
     if items.is_empty() {
-        say(problems, "`cases` is empty; give one, or leave the file out", node.span);
+        say(problems, "`cases` is empty; add a case, or remove the file", node.span);
     }
     let mut names = BTreeSet::new();
     let mut cases = Vec::new();
@@ -91,15 +91,15 @@ fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
     let name = &case.name;
     let wrong = match (has_kind, &case.inputs, &case.given) {
         (false, Some(_), None) | (true, None, Some(_)) => None,
-        (false, ..) => Some("`inputs` and, without a `kind`, no `given`"),
-        (true, ..) => Some("`given` and, with a `kind`, no `inputs`"),
+        (false, ..) => Some("`inputs`, and no `given` because it has no `kind`"),
+        (true, ..) => Some("`given`, and no `inputs` because it has a `kind`"),
     };
     if let Some(wanted) = wrong {
         say(problems, format!("case `{name}` needs {wanted}"), node.span);
     }
     if !has_kind && !case.expect.rules.is_empty() {
         let at = node.get("expect").map_or(node.span, |expect| place(expect, "rules"));
-        say(problems, format!("case `{name}` expects `rules`, which only a `kind` has"), at);
+        say(problems, format!("case `{name}` expects `rules`, which needs a `kind`"), at);
     }
     Some(case)
 }

@@ -33,7 +33,7 @@ fn check_refused(text: &str, expected: &[&str]) {
 #[test]
 fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
     check_refused("", &["1:1: it is empty; it needs a list `cases`"]);
-    check_refused("cases: []", &["1:8: `cases` is empty; give one, or leave the file out"]);
+    check_refused("cases: []", &["1:8: `cases` is empty; add a case, or remove the file"]);
     check_refused("kind: a/b\n", &["1:1: `cases` is missing; it is a list of cases"]);
     check_refused("cases: none\n", &["1:8: `cases` is not a list"]);
     check_refused("- a\n", &["1:1: a case file is not a mapping of keys to values"]);
@@ -42,14 +42,14 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
     check_refused(
         "cases:\n  - { name: a, inputs: {}, expect: { rules: { x: 1 } } }\n  - { name: a, given: {} }\n",
         &[
-            "2:45: case `a` expects `rules`, which only a `kind` has",
-            "3:5: case `a` needs `inputs` and, without a `kind`, no `given`",
+            "2:45: case `a` expects `rules`, which needs a `kind`",
+            "3:5: case `a` needs `inputs`, and no `given` because it has no `kind`",
             "3:13: two cases are called `a`; rename one",
         ],
     );
     check_refused(
         "kind: risk/decision\ncases:\n  - { name: a, inputs: {} }\n",
-        &["3:5: case `a` needs `given` and, with a `kind`, no `inputs`"],
+        &["3:5: case `a` needs `given`, and no `inputs` because it has a `kind`"],
     );
     check_refused(
         "cases:\n  - name: a\n    inputs: {}\n    expect:\n      tokens: few\n      sections:\n        role: { contains: You }\n    live: {}\n",

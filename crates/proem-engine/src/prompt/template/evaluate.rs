@@ -152,7 +152,7 @@ impl Room<'_> {
                 Element::Block(block) => self.block(block, scope)?,
                 Element::Partial(partial) => self.partial(partial, scope)?,
                 Element::Decorator(_) => {
-                    return problem("decorators are not supported; `{{#*inline \"name\"}}` is the one there is");
+                    return problem("decorators are not supported; only `{{#*inline \"name\"}}` is supported");
                 }
             }
         }
@@ -172,7 +172,7 @@ impl Room<'_> {
             (true, _) => Ok(Meaning::Helper),
             (false, true) => Ok(Meaning::Value),
             (false, false) => problem(match name {
-                Some(_) => format!("unknown helper `{written}`; known are {}", HELPERS.join(", ")),
+                Some(_) => format!("unknown helper `{written}`; known: {}", HELPERS.join(", ")),
                 None => format!("`{written}` is a value, which takes no arguments"),
             }),
         }
@@ -192,7 +192,7 @@ impl Room<'_> {
         if matches!(self.meaning(call, scope)?, Meaning::Value) {
             let value = scope.find(&call.path, self);
             if value.is_none() && self.dialect == Dialect::Strict {
-                return problem(format!("`{}` is not there", call.path.written));
+                return problem(format!("`{}` is missing", call.path.written));
             }
             return functions::print(&mut self.out, value.as_ref());
         }
@@ -255,7 +255,7 @@ impl Room<'_> {
                     Some(value) if self.is_helper(name, false) => value.map(Some),
                     // Parentheses around a value mean the value.
                     _ if call.is_bare() => Ok(scope.find(&call.path, self)),
-                    _ => problem(format!("`{name}` computes no value; {} do", FUNCTIONS.join(", "))),
+                    _ => problem(format!("`{name}` returns no value; {} do", FUNCTIONS.join(", "))),
                 }
             }
         }
@@ -295,7 +295,7 @@ impl Room<'_> {
             ("if" | "unless" | "each" | "with", _) => return problem(format!("`{name}` takes one value")),
             _ => match compute(name, &arguments) {
                 Some(value) => is_true(Some(&value?)),
-                None => return problem(format!("`{name}` is no block; write {{{{{name} …}}}}")),
+                None => return problem(format!("`{name}` is not a block helper; write {{{{{name} …}}}}")),
             },
         };
         self.branch(if holds { body } else { inverse }, scope)

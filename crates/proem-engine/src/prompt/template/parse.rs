@@ -211,7 +211,7 @@ impl Parser<'_> {
         match opening {
             Opening::Chain => {
                 if !matches!(self.open.last().map(|open| &open.head), Some(Head::Block(..) | Head::Chain(..))) {
-                    return Unparsed::at(at, "an else with a condition belongs into a block");
+                    return Unparsed::at(at, "an else with a condition must be inside a block");
                 }
                 self.otherwise(at, strip)?;
                 if let Some(open) = self.open.last_mut() {
@@ -268,12 +268,10 @@ impl Parser<'_> {
     /// Begins a block's other branch.
     fn otherwise(&mut self, at: At, strip: Strip) -> Result<(), Unparsed> {
         let Some(open) = self.open.last_mut() else {
-            return Unparsed::at(at, "an else stands outside any block");
+            return Unparsed::at(at, "this else is outside any block");
         };
         match open.head {
-            Head::Partial { .. } | Head::Inline { .. } => {
-                Unparsed::at(at, "a partial has one branch; an else has no place in it")
-            }
+            Head::Partial { .. } | Head::Inline { .. } => Unparsed::at(at, "a partial can't have an else"),
             _ if open.first.is_some() => Unparsed::at(at, "this block has an else already"),
             _ => {
                 open.first = Some((core::mem::take(&mut self.nodes), strip));
@@ -379,7 +377,7 @@ impl Parser<'_> {
             match self.scanner.argument_name()? {
                 Some(name) => named.push((name, self.expression(depth)?)),
                 None if named.is_empty() => arguments.push(self.expression(depth)?),
-                None => return self.scanner.fault("values stand before named arguments"),
+                None => return self.scanner.fault("positional values must come before named arguments"),
             }
         }
         Ok((arguments, named))
@@ -438,7 +436,7 @@ impl Parser<'_> {
             let is_place = !is_bracketed && matches!(name.as_str(), "." | ".." | "this");
             if is_place && !path.names.is_empty() {
                 let written = &path.written;
-                return self.scanner.fault(format!("`{written}`: `{name}` stands at the start of a path only"));
+                return self.scanner.fault(format!("`{written}`: `{name}` is allowed only at the start of a path"));
             }
             match (is_place, name.as_str()) {
                 (true, "..") => path.up = path.up.saturating_add(1),

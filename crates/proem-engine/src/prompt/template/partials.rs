@@ -99,7 +99,9 @@ impl<'v> Room<'v> {
     /// Evaluates what the tag that called this partial holds.
     fn held(&mut self, call: &Scope<'_>) -> Result<(), Problem> {
         let Some(held) = call.block else {
-            return problem("`@partial-block` is what `{{#> name}}` holds; this partial was called without");
+            return problem(
+                "`@partial-block` needs a call of the partial as a block, `{{#> name}}`; this call has no block",
+            );
         };
         let this = call.level.this.clone();
         let level = Level { this, above: Some(held.scope.level) };
@@ -112,7 +114,7 @@ impl<'v> Room<'v> {
         let known: Vec<&str> = self.partials.keys().map(String::as_str).collect();
         match known.is_empty() {
             true => format!("unknown partial `{name}`; there are none"),
-            false => format!("unknown partial `{name}`; known are {}", known.join(", ")),
+            false => format!("unknown partial `{name}`; known: {}", known.join(", ")),
         }
     }
 }

@@ -37,7 +37,7 @@ async fn a_stall_in_the_middle() {
     let server = server([Reply::text("hello").in_chunks_of(40).pausing(SLOW)]);
     let called = Asking::of(&server).attempts(1).limited(|limits| limits.idle = SHORT).ask().await;
     let expected = format!(
-        "`{}` has not gone on with its answer within 0.05 s; raise `providers.test.idle_seconds` or ask for less; gave \
+        "`{}` has not continued its answer within 0.05 s; raise `providers.test.idle_seconds` or ask for less; gave \
          up after 1 attempt",
         host(&server)
     );
@@ -97,7 +97,7 @@ async fn waits_that_are_too_long() {
     let called = asking.ask().await;
     let (kind, message) = failure(&called);
     assert_eq!(kind, "rate-limited");
-    let told = "; gave up after 1 attempt, since it asks for a wait of 3600 s and at most 120 s are waited";
+    let told = "; gave up after 1 attempt, because the provider asks to wait 3600 s and the maximum wait is 120 s";
     assert!(message.ends_with(told), "{message}");
 }
 
@@ -107,7 +107,7 @@ async fn waits_beyond_the_end() {
     let asking = Asking::of(&server);
     let end = Instant::now() + Duration::from_secs(90);
     let called = asking.caller().call_before(end, &asking.call(), &CancellationToken::new()).await;
-    let told = "; gave up after 1 attempt, since less time is left than the next wait of 100 s";
+    let told = "; gave up after 1 attempt, because the remaining time is shorter than the next wait of 100 s";
     assert!(failure(&called).1.ends_with(told), "{called:?}");
 }
 
@@ -144,7 +144,7 @@ async fn a_reset_in_the_middle_and_before_the_head() {
     let server = server([Reply::text("hello").ending(Ending::ResetAfter(0))]);
     let called = Asking::of(&server).attempts(2).ask().await;
     let expected = format!(
-        "`{}` ended the connection without an answer; ask again or check `providers.test.base_url`; gave up after 2 \
+        "`{}` ended the connection without an answer; try again or check `providers.test.base_url`; gave up after 2 \
          attempts",
         host(&server)
     );
@@ -156,7 +156,7 @@ async fn a_cut_in_the_middle() {
     let server = server([Reply::text("hello").ending(Ending::CutAfter(60))]);
     let called = Asking::of(&server).attempts(1).ask().await;
     let expected = format!(
-        "the connection to `{}` broke in the middle of the answer; ask again; gave up after 1 attempt",
+        "the connection to `{}` broke in the middle of the answer; try again; gave up after 1 attempt",
         host(&server)
     );
     assert_eq!(failure(&called), ("cut", expected));
@@ -169,7 +169,8 @@ async fn redirects_are_not_followed() {
         let server = server([Reply::raw(status, "").header("location", other.base_url())]);
         let called = Asking::of(&server).keyed("sk-1").ask().await;
         let expected =
-            "provider `test` redirected the request to `127.0.0.1`; if that is right, set `base_url`".to_owned();
+            "provider `test` redirected the request to `127.0.0.1`; if that host is correct, set `base_url` to it"
+                .to_owned();
         assert_eq!(failure(&called), ("redirected", expected));
         assert_eq!(attempts(&called), [format!("{status} redirected")]);
     }
@@ -197,7 +198,7 @@ async fn a_server_without_encryption() {
     });
     let called = Asking::at(Provider::OpenAi, &format!("https://{address}/v1")).attempts(1).ask().await;
     let expected = format!(
-        "`{address}` doesn't speak TLS; check `providers.test.base_url` and what stands in between; gave up after 1 \
+        "`{address}` doesn't speak TLS; check `providers.test.base_url` and any proxy in between; gave up after 1 \
          attempt"
     );
     assert_eq!(failure(&called), ("unreachable", expected));
@@ -227,10 +228,10 @@ async fn what_is_never_sent() {
     };
     let mut keyless = Asking::of(&server);
     keyless.endpoint.key = Key::Missing { variable: "TEST_KEY".into() };
-    check(keyless, ("no-key", "no key for provider `test`; set TEST_KEY")).await;
+    check(keyless, ("no-key", "no key for provider `test`; set the environment variable TEST_KEY")).await;
     let broken = Asking::of(&server).keyed("hunter2\r\nx-evil: 1");
     let message =
-        "the key in `TEST_KEY` holds a space, a line break or a character that no key has; set it again without";
+        "the key in `TEST_KEY` contains a space, a line break or another invalid character; set it again without it";
     check(broken, ("key-refused", message)).await;
     let open = Asking::at(Provider::OpenAi, "http://gpu.invalid/v1").keyed("hunter2");
     let message =

@@ -121,7 +121,8 @@ fn whole_messages_asked_for_or_not() {
     check(Anthropic, &tools(&["get_weather"]), message.to_string(), expected);
     check(Anthropic, &tools(&["get_weather"]), format!("\n \r\n{message:#}\n"), expected);
     check(Anthropic, &request(Answering::Text), r#"{"content": []}"#, "unknown | ? in, ? read, ? out | ? ?");
-    let no_content = "malformed: the answer has no `content`; check that `base_url` leads to Anthropic's Messages";
+    let no_content =
+        "malformed: the answer has no `content`; check that `base_url` is the address of Anthropic's Messages API";
     check(Anthropic, &request(Answering::Text), r#"{"choices": []}"#, no_content);
 }
 
@@ -133,22 +134,26 @@ fn a_stream_may_lack_its_last_event_but_not_its_reason() {
     let expected = "text \"Half an answer\" | length | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
     check(Anthropic, &request(Answering::Text), &complete, expected);
     check(Anthropic, &request(Answering::Text), complete.trim_end(), expected);
-    let cut = "cut: the answer ended in the middle; ask again | said \"Half an answer\"";
+    let cut = "cut: the answer is incomplete; try again | said \"Half an answer\"";
     check(Anthropic, &request(Answering::Text), named(&events[..3]), cut);
     check(Anthropic, &request(Answering::Text), &complete.as_bytes()[..complete.len() - 9], cut);
-    check(Anthropic, &request(Answering::Text), ": ping\n\n", "cut: the answer ended in the middle; ask again");
+    check(Anthropic, &request(Answering::Text), ": ping\n\n", "cut: the answer is incomplete; try again");
 }
 
 #[test]
 fn errors_in_the_middle_are_failures() {
     for (kind, message, expected) in [
-        ("overloaded_error", "Overloaded", "server: the provider broke its answer off with an error; ask again"),
+        ("overloaded_error", "Overloaded", "server: the provider stopped the answer with an error; try again"),
         (
             "rate_limit_error",
             "Slow down",
-            "rate-limited: the provider broke its answer off: too much was asked for; wait and ask again",
+            "rate-limited: the provider stopped the answer: the rate limit is reached; wait and try again",
         ),
-        ("invalid_request_error", "No.", "refused: the provider refused the request after all; change what it names"),
+        (
+            "invalid_request_error",
+            "No.",
+            "refused: the provider refused the request while answering; correct what its message names",
+        ),
     ] {
         let error = json!({ "type": "error", "error": { "type": kind, "message": message } });
         let expected = format!("{expected} | said \"{message}\"");
@@ -160,7 +165,7 @@ fn errors_in_the_middle_are_failures() {
 #[test]
 fn an_unknown_tool_stops_the_stream() {
     let call = |id: &str, name: &str| block(0, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
-    let unknown = "unknown-tool: the model called a tool that was not offered; offered: `get_weather`; ask again, or \
+    let unknown = "unknown-tool: the model called a tool that was not offered; offered: `get_weather`; try again, or \
                    offer that tool | said \"rm_rf\"";
     let begun = named(&[start(), call("toolu_1", "rm_rf")]);
     check(Anthropic, &tools(&["get_weather"]), &begun, unknown);
@@ -168,7 +173,7 @@ fn an_unknown_tool_stops_the_stream() {
     check(Anthropic, &request(Answering::Text), &begun, &unknown.replace("offered: `get_weather`", "none was"));
     let twice = named(&[start(), call("toolu_1", "answer"), stop(0), call("toolu_1", "answer")]);
     let expected =
-        "malformed: the answer has two calls of the same id; ask again, or ask for one call | said \"toolu_1\"";
+        "malformed: the answer has two tool calls with the same id; try again, or ask for one call | said \"toolu_1\"";
     check(Anthropic, &value(), twice, expected);
 }
 
@@ -193,6 +198,6 @@ fn a_value_in_a_text_is_enough() {
 
 #[test]
 fn a_block_that_never_began_is_malformed() {
-    let expected = "malformed: an event of the answer continues a block that was never begun; ask again";
+    let expected = "malformed: an event of the answer continues a block that never started; try again";
     check(Anthropic, &request(Answering::Text), named(&[start(), text(0, "a")]), expected);
 }

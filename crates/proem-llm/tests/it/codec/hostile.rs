@@ -21,30 +21,27 @@ fn both(answer: impl AsRef<[u8]>, expected: &str) {
 
 #[test]
 fn what_is_no_answer_says_what_to_check() {
-    both("", "malformed: the answer is empty; ask again");
-    both(" \r\n\n\t", "malformed: the answer is empty; ask again");
-    both(
-        "\n<!DOCTYPE html><title>Sign in</title>",
-        "malformed: the answer is a web page and no JSON; check `base_url`",
-    );
+    both("", "malformed: the answer is empty; try again");
+    both(" \r\n\n\t", "malformed: the answer is empty; try again");
+    both("\n<!DOCTYPE html><title>Sign in</title>", "malformed: the answer is a web page, not JSON; check `base_url`");
     both("Internal error", "malformed: the answer is not JSON at line 1, column 1; check `base_url`");
     both("error: no upstream", "malformed: the answer is neither JSON nor a stream of events; check `base_url`");
     both("[1]", "malformed: the answer is not a JSON object; check `base_url`");
     both("{\"a\": 1} {", "malformed: the answer is not JSON at line 1, column 10; check `base_url`");
-    both("data: {\"a\": }\n\n", "malformed: event 1 of the answer is not a JSON object; ask again");
-    both("data: {}\n\ndata: 5\n\n", "malformed: event 2 of the answer is not a JSON object; ask again");
+    both("data: {\"a\": }\n\n", "malformed: event 1 of the answer is not a JSON object; try again");
+    both("data: {}\n\ndata: 5\n\n", "malformed: event 2 of the answer is not a JSON object; try again");
     both(
         "{\"content\": [{\"text\": \"On",
-        "cut: the answer ended in the middle; ask again | said \"{\\\"content\\\": [{\\\"text\\\": \\\"On\"",
+        "cut: the answer is incomplete; try again | said \"{\\\"content\\\": [{\\\"text\\\": \\\"On\"",
     );
 }
 
 #[test]
 fn what_is_not_utf_8_has_a_place() {
-    both(b"data: {}\n\ndata: \xff{}\n\n", "malformed: byte 16 is not UTF-8 in the answer; ask again");
-    both(b"\n\n: \xe2\x82", "cut: the answer ended in the middle; ask again");
-    both(b"\n\n: \xe2\x82\n", "malformed: byte 4 is not UTF-8 in the answer; ask again");
-    both(b" {\"a\": \"\xc3\x28\"}", "malformed: byte 8 of the answer is not UTF-8; ask again");
+    both(b"data: {}\n\ndata: \xff{}\n\n", "malformed: byte 16 is not UTF-8 in the answer; try again");
+    both(b"\n\n: \xe2\x82", "cut: the answer is incomplete; try again");
+    both(b"\n\n: \xe2\x82\n", "malformed: byte 4 is not UTF-8 in the answer; try again");
+    both(b" {\"a\": \"\xc3\x28\"}", "malformed: byte 8 of the answer is not UTF-8; try again");
 }
 
 #[test]
@@ -69,14 +66,15 @@ fn what_is_nested_too_deeply_is_refused() {
 #[test]
 fn no_line_and_no_answer_is_endless() {
     let line = format!("data: {{\"a\": \"{}", "x".repeat(1 << 20));
-    let long = "malformed: the event at byte 0 is longer than 1048576 bytes in the answer; ask again";
+    let long = "malformed: the server-sent event at byte 0 is longer than 1048576 bytes in the answer; try again";
     for provider in [Anthropic, OpenAi] {
         assert_eq!(
             crate::codec::told(&read(provider, &request(Answering::Text), line.as_bytes().chunks(1 << 16)).0),
             long
         );
     }
-    let too_large = "too-large: the answer is larger than 40 bytes, and nothing of it was decoded; ask for less, or raise `answer_bytes` of the provider";
+    let too_large = "too-large: the answer is larger than 40 bytes, and was not decoded; request a shorter answer, or \
+                     raise `answer_bytes` of the provider";
     for answer in ["data: {}\n\n".repeat(9), format!("{{\"content\": [{}]}}", " ".repeat(90))] {
         for size in 1..=answer.len() {
             let mut reader = Reader::new(Anthropic, &request(Answering::Text), 40);

@@ -49,7 +49,7 @@ fn a_streamed_text() {
         &format!("text \"Hello é👍\" | unknown | {unknown}"),
     );
     let cut = chunks(&events[..2]).replace("data: [DONE]\n\n", "");
-    check(OpenAi, &request(Answering::Text), cut, "cut: the answer ended in the middle; ask again | said \"Hello\"");
+    check(OpenAi, &request(Answering::Text), cut, "cut: the answer is incomplete; try again | said \"Hello\"");
 }
 
 #[test]
@@ -124,7 +124,8 @@ fn whole_completions_asked_for_or_not() {
     ] });
     let expected = format!("call \"\" \"f\" \"{{\\\"a\\\":1}}\" | call \"\" \"f\" \"{{}}\" | calls | {END}");
     check(OpenAi, &tools(&["f"]), completion(calls, "stop"), &expected);
-    let elsewhere = "malformed: the answer has no `choices`; check that `base_url` leads to OpenAI's Chat Completions";
+    let elsewhere =
+        "malformed: the answer has no `choices`; check that `base_url` is the address of a Chat Completions API";
     text("{\"models\": []}".to_owned(), elsewhere);
     text("{\"choices\": [], \"usage\": {}}".to_owned(), elsewhere);
 }
@@ -148,15 +149,15 @@ fn streams_of_compatible_servers() {
 
 #[test]
 fn errors_in_the_middle_are_failures() {
-    let broke = "the provider broke its answer off";
+    let broke = "the provider stopped the answer";
     for (error, expected) in [
         (
             json!({ "error": { "message": "Boom", "type": "server_error", "code": null } }),
-            format!("server: {broke} with an error; ask again | said \"Boom\""),
+            format!("server: {broke} with an error; try again | said \"Boom\""),
         ),
         (
             json!({ "error": { "message": "Slow", "code": 429 }, "choices": [] }),
-            format!("rate-limited: {broke}: too much was asked for; wait and ask again | said \"Slow\""),
+            format!("rate-limited: {broke}: the rate limit is reached; wait and try again | said \"Slow\""),
         ),
         (
             json!({ "error": { "message": "m", "code": "context_length_exceeded" } }),
@@ -164,11 +165,11 @@ fn errors_in_the_middle_are_failures() {
         ),
         (
             json!({ "error": { "message": "m", "code": "insufficient_quota" } }),
-            format!("no-credit: {broke}: no credit is left; add some to the account | said \"m\""),
+            format!("no-credit: {broke}: the account has no credit left; add some | said \"m\""),
         ),
         (
             json!({ "error": "out of memory" }),
-            format!("server: {broke} with an error; ask again | said \"out of memory\""),
+            format!("server: {broke} with an error; try again | said \"out of memory\""),
         ),
     ] {
         check(
@@ -193,7 +194,7 @@ fn an_unknown_tool_stops_the_stream_before_its_arguments() {
     let many: Vec<String> = (0..12).map(|index| format!("t{index}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let expected = "unknown-tool: the model called a tool that was not offered; offered: `t0`, `t1`, `t2`, `t3`, `t4`, \
-                    `t5`, `t6`, `t7`, `t8`, `t9` and 2 more; ask again, or offer that tool | said \"get_weather\"";
+                    `t5`, `t6`, `t7`, `t8`, `t9` and 2 more; try again, or offer that tool | said \"get_weather\"";
     check(OpenAi, &tools(&many), &stream, expected);
 }
 

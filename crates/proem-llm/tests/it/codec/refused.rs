@@ -30,13 +30,15 @@ fn openai(kind: &str, code: &str, message: &str) -> String {
 }
 
 const KEY: &str = "key-refused: provider `mine` refused the key in `MINE_API_KEY`; set it to a valid key";
-const MODEL: &str = "unknown-model: provider `mine` knows no model `m-1`, or this key may not use it; check the model's \
-                     name and `base_url`";
-const LONG: &str = "too-long: the request is longer than model `m-1` reads at provider `mine`; shorten the input";
+const MODEL: &str = "unknown-model: provider `mine` has no model `m-1`, or this key is not allowed to use it; check \
+                     the model's name and `base_url`";
+const LONG: &str =
+    "too-long: the request exceeds the context window of model `m-1` at provider `mine`; shorten the input";
 const CREDIT: &str = "no-credit: the account at provider `mine` has no credit left; add some or raise its limit";
-const RATE: &str = "rate-limited: provider `mine` limits how much is asked of model `m-1`; wait or ask less at once";
+const RATE: &str =
+    "rate-limited: the rate limit of provider `mine` for model `m-1` is reached; wait, or send fewer requests at once";
 const SERVER: &str = "server: provider `mine` failed with status 529; try again";
-const BAD: &str = "refused: provider `mine` refused the request with status 400; change what it names";
+const BAD: &str = "refused: provider `mine` refused the request with status 400; correct what its message names";
 
 #[test]
 fn anthropics_errors() {
@@ -95,12 +97,17 @@ fn other_servers_errors() {
 fn statuses_without_words() {
     check(401, "", KEY);
     check(404, "<html>Not found</html>", &format!("{MODEL} | <html>Not found</html>"));
-    check(408, "{}", "timed-out: provider `mine` gave up on the request with status 408; try again | {}");
-    check(422, "[]", "refused: provider `mine` refused the request with status 422; change what it names | []");
+    check(408, "{}", "timed-out: provider `mine` timed out with status 408; try again | {}");
+    check(
+        422,
+        "[]",
+        "refused: provider `mine` refused the request with status 422; correct what its message names | []",
+    );
     check(
         301,
         "",
-        "redirected: provider `mine` redirected the request to `login.xn--exmple-cua.com`; if that is right, set `base_url`",
+        "redirected: provider `mine` redirected the request to `login.xn--exmple-cua.com`; if that host is correct, \
+         set `base_url` to it",
     );
     check(418, "", "server: provider `mine` answered with status 418; check `base_url`");
     check(204, "", "server: provider `mine` answered with status 204; check `base_url`");
@@ -115,7 +122,11 @@ fn a_provider_says_little_and_is_not_trusted() {
         let failure = refused(Provider::OpenAi, &head, &body, &names);
         let said = failure.said.unwrap();
         assert!((1..=500).contains(&said.len()) && !said.label().is_trusted(), "{}", said.len());
-        assert_eq!(failure.message, "provider `mine` requires a key; configure the variable that holds it");
+        assert_eq!(
+            failure.message,
+            "provider `mine` requires a key; set `key` under `[providers.mine]` to the name of the variable that holds \
+             it"
+        );
     }
     let head = Head { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
     let failure = refused(Provider::OpenAi, &head, b"", &names);

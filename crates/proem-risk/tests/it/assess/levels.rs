@@ -190,9 +190,9 @@ fn what_could_not_be_known_is_said() {
         [
             "something of its own",
             "the files of the repository could not be read",
-            "the clone is shallow: older commits are not there",
-            "the clone is partial: some contents are not there",
-            "several commits at once are compared with single ones"
+            "the clone is shallow: older commits are missing; fetch the rest of the history",
+            "the clone is partial: some file contents are missing",
+            "the change has several commits, but is compared with single past commits"
         ]
     );
 }

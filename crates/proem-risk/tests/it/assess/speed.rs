@@ -22,6 +22,6 @@ fn a_change_of_three_thousand_files_has_details_for_the_most_risky() {
     let has_all = |file: &proem_risk::assess::FileAssessment| file.metrics.iter().any(|m| m.name == Name::PriorFixes);
     assert_eq!(assessment.files.iter().filter(|file| has_all(file)).count(), DETAILED);
     assert!(assessment.files.iter().skip(DETAILED).all(|f| f.metrics.iter().all(|m| m.details.is_empty())));
-    let said = "2950 of 3000 files have Tier 1 signals only, the 50 most risky have all";
+    let said = "2950 of 3000 files have only the fast (Tier 1) signals; the 50 riskiest have all signals";
     assert!(assessment.gaps.iter().any(|gap| gap == said), "{:?}", assessment.gaps);
 }

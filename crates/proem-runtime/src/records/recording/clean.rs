@@ -37,7 +37,7 @@ impl<'s> Cleaner<'s> {
         match self.keeping {
             Keeping::Hashes => Some("only hashes are kept of its texts (`records.keep`)".to_owned()),
             Keeping::Content if self.redacted.load(MemoryOrder::Relaxed) => {
-                Some("a credential stood in it and was taken out".to_owned())
+                Some("it contained a credential, which was removed".to_owned())
             }
             Keeping::Content => None,
         }
@@ -175,7 +175,7 @@ mod tests {
         let cleaner = Cleaner::new(&secrets, Keeping::Content);
         let clean = cleaner.json(json!({"a": [1, format!("x{KEY}")], (KEY): true}));
         assert_eq!(clean, json!({"a": [1, "x[redacted:KEY]"], "[redacted:KEY]": true}));
-        assert_eq!(cleaner.missing().as_deref(), Some("a credential stood in it and was taken out"));
+        assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let value = json!({ "a": format!("use {token}"), (token.clone()): [1, "sk-…"] });
         let clean = json!({ "a": "use [redacted:github-token]", "[redacted:github-token]": [1, "sk-…"] });
         assert_eq!(cleaner.json(value), clean);
-        assert_eq!(cleaner.missing().as_deref(), Some("a credential stood in it and was taken out"));
+        assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
         assert_eq!(cleaner.content(&token), Content::new("[redacted:github-token]"));
     }
 

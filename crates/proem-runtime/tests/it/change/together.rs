@@ -60,6 +60,6 @@ fn a_change_that_nobody_announced_has_no_percentile() {
     let assessor = opened(&fixture, &[resolved(&fixture, &parse("HEAD~3")).unwrap()]);
     assert_eq!(compared(&assessor, &read(&fixture, &parse("HEAD~3"))), ((6, 6), vec![]));
     // Of its past one commit more would be wanted than was looked at.
-    let gap = "past commits of this change were not looked at, so the score has no percentile";
+    let gap = "the change was not compared with past commits, so the score has no percentile";
     assert_eq!(compared(&assessor, &read(&fixture, &parse("HEAD~2"))), ((0, 7), vec![gap.to_owned()]));
 }

@@ -9,8 +9,8 @@ use proem_runtime::change::Spec;
 use crate::change::{TEN, read, resolved, shown};
 use crate::fixture::{self, Fixture};
 
-const INEXACT: &str = "rename_incomplete: an untracked file may be a deleted one under another name and with other \
-                       content; stage both to have that found";
+const INEXACT: &str = "rename_incomplete: an untracked file may be a deleted file that was renamed and edited; stage \
+                       both so that the rename is detected";
 
 /// A repository with these files.
 fn committed(files: &[(&str, &[u8])]) -> Fixture {

@@ -70,7 +70,7 @@ async fn credentials_are_taken_out_of_everything() {
     assert!(text(&ran).contains(KEY));
     assert_eq!(ran.trouble, None);
     let detail = store.run(&id("1")).await.unwrap();
-    assert_eq!(detail.replayable, Replayable::No("a credential stood in it and was taken out".to_owned()));
+    assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
     assert!(find(&scene.secrets, &everything(folder.path())).is_none());
     let hash = detail.calls[0].sections[1].text.clone();
     let kept = store.contents(std::slice::from_ref(&hash)).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_credential_in_the_answer_alone_is_taken_out_too() {
     let store = scene.store().await;
     scene.run(&store, "1").await;
     let detail = store.run(&id("1")).await.unwrap();
-    assert_eq!(detail.replayable, Replayable::No("a credential stood in it and was taken out".to_owned()));
+    assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
     assert!(find(&scene.secrets, &everything(folder.path())).is_none());
 }
 

@@ -173,10 +173,10 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     };
     assert_eq!(
         refused(&own, &elsewhere, "rules").await,
-        "run `1` can't be resumed: it belongs to the project `/home/a/project`; go there"
+        "run `1` can't be resumed: it belongs to the project `/home/a/project`; run the command there"
     );
-    let unsealed = "run `1` can't be resumed: its state was not sealed by this installation for this run, its prompt \
-                    and the rules of today; start it again";
+    let unsealed = "run `1` can't be resumed: its state was saved by another installation, or for another run, prompt \
+                    or version of the rules; start the run again";
     assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
     store.close().await;
     let store = scene.store().await;

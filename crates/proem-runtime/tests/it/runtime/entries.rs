@@ -58,8 +58,8 @@ fn a_long_file_is_read_up_to_its_last_whole_line() {
 
 #[test]
 fn what_git_tracks_is_ignored() {
-    let why = "it is tracked by git, so it may be anybody's, and is ignored; untrack it, and list its folder in \
-               `.gitignore`";
+    let why = "it is tracked by git, so anybody may have written it, and it is ignored; untrack it, and add its folder \
+               to `.gitignore`";
     let fixture = Fixture::committed();
     fixture.write(MEMORY, LINE);
     fixture.git(&["add", "-f", MEMORY]);
@@ -77,7 +77,7 @@ fn what_git_tracks_is_ignored() {
 
 #[test]
 fn links_are_ignored_wherever_they_are() {
-    let why = "it is a link, and links are not followed here; replace it by what it points at";
+    let why = "it is a symbolic link, and links are not followed here; replace it with what it points to";
     let outside = |fixture: &Fixture| fixture.write("../home/private/memory.jsonl", LINE);
 
     let fixture = Fixture::committed();
@@ -102,9 +102,9 @@ fn links_are_ignored_wherever_they_are() {
 fn what_is_no_file_is_a_gap() {
     let fixture = Fixture::committed();
     fs::create_dir_all(fixture.repo.join(MEMORY)).unwrap();
-    assert_ignored(&fixture.gather(), &[&format!("{MEMORY}: it is a folder, not a regular file; move it away")]);
+    assert_ignored(&fixture.gather(), &[&format!("{MEMORY}: it is a folder, not a regular file; move it elsewhere")]);
     let fixture = Fixture::committed();
     fixture.write(".proem", "a file");
-    let why = "it is a regular file, not a folder; move it away";
+    let why = "it is a regular file, not a folder; move it elsewhere";
     assert_ignored(&fixture.gather(), &[&format!("{MEMORY}: {why}"), &format!("{ACTIVITY}: {why}")]);
 }

@@ -13,9 +13,12 @@ fn every_error_says_what_to_do() {
     for (error, expected) in [
         (
             Error::GitMissing,
-            "git is in no absolute folder of PATH; install git 2.31 or later, or add its folder to PATH",
+            "git was not found in any absolute folder of PATH; install git 2.31 or later, or add its folder to PATH",
         ),
-        (Error::GitTooOld, "this git is too old to be run safely in a repository of others; install git 2.31 or later"),
+        (
+            Error::GitTooOld,
+            "this version of git is too old to run safely in other people's repositories; install git 2.31 or later",
+        ),
         (
             Error::DubiousOwnership { path: path() },
             "git refuses `/p/f`, which belongs to another user; if you trust its owner, run \
@@ -27,23 +30,25 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::TooMuchOutput { command: "config", cap: 9 },
-            "`git config` wrote more than the 9 bytes it may write; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false config` shows what it prints",
+            "`git config` printed more than the limit of 9 bytes; run `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false config` to see its output",
         ),
         (
             Error::GitFailed { command: "diff", code: Some(128), said: said.clone() },
-            "`git diff` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
+            "`git diff` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git \
+             --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c \
+             log.showSignature=false fsck` finds the damage",
         ),
         (
             Error::GitFailed { command: "diff", code: None, said },
-            "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
+            "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
         ),
         (
             Error::GitAnswer { command: "config" },
-            "the answer of `git config` can't be read; check which git is on PATH",
+            "the output of `git config` can't be parsed; check which git is on PATH",
         ),
         (
             Error::BrokenRepository { path: path() },
-            "git does not recognise `/p/f` as a repository; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false rev-parse --git-dir` says there why, or remove it",
+            "git does not recognise `/p/f` as a repository; run `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false rev-parse --git-dir` there to see why, or remove it",
         ),
         (
             Error::ForeignWorkTree { git_dir: path() },
@@ -60,22 +65,22 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::NotRegular { path: path(), found: "a socket", wanted: "a regular file" },
-            "`/p/f` is a socket, not a regular file; move it away",
+            "`/p/f` is a socket, not a regular file; move it elsewhere",
         ),
         (
             Error::Link { path: path() },
-            "`/p/f` is a link, and links are not followed here; replace it by what it points at",
+            "`/p/f` is a symbolic link, and links are not followed here; replace it with what it points to",
         ),
         (Error::NotBeneath { path: path() }, "`/p/f` is not a path below a folder; leave out `..` and a leading `/`"),
         (Error::Exists { path: path() }, "`/p/f` exists already; remove it first, or choose another name"),
         (
             Error::KeyForm { path: path() },
             "the key in `/p/f` is not 64 hexadecimal digits and a newline; restore it from a backup, or remove it \
-             (what was sealed with it stays closed then)",
+             (then data encrypted with it can't be read any more)",
         ),
         (
             Error::TooOpen { path: path(), mode: 0o644, wanted: 0o600 },
-            "others may use `/p/f` (mode 644); run `chmod 600 /p/f`",
+            "other users can access `/p/f` (mode 644); run `chmod 600 /p/f`",
         ),
     ] {
         assert_eq!(error.to_string(), expected);

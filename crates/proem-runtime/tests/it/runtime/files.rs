@@ -37,7 +37,7 @@ fn reading_stops_at_the_cap() {
     assert_eq!(read_regular(&folder.path().join("nothing"), 1).unwrap(), None);
     assert_eq!(read_beneath(folder.path(), Path::new("no/thing"), 1).unwrap(), None);
     let device = read_regular(Path::new("/dev/zero"), 1).unwrap_err();
-    assert_eq!(device.to_string(), "`/dev/zero` is a device, not a regular file; move it away");
+    assert_eq!(device.to_string(), "`/dev/zero` is a device, not a regular file; move it elsewhere");
 }
 
 #[test]

@@ -85,14 +85,14 @@ fn a_key_that_others_may_use_is_refused() {
     let shown = path.display();
     set_mode(&path, 0o640);
     let error = installation_key(&path).unwrap_err().to_string();
-    assert_eq!(error, format!("others may use `{shown}` (mode 640); run `chmod 600 {shown}`"));
+    assert_eq!(error, format!("other users can access `{shown}` (mode 640); run `chmod 600 {shown}`"));
     set_mode(&path, 0o400);
     assert!(installation_key(&path).is_ok());
     let folder = path.parent().unwrap();
     set_mode(folder, 0o770);
     let error = installation_key(&path).unwrap_err().to_string();
     let shown = folder.display();
-    assert_eq!(error, format!("others may use `{shown}` (mode 770); run `chmod 700 {shown}`"));
+    assert_eq!(error, format!("other users can access `{shown}` (mode 770); run `chmod 700 {shown}`"));
 }
 
 #[test]

@@ -37,12 +37,12 @@ fn a_text_is_one_field() {
     check(Kind::Markdown, "# é\n".as_bytes(), " @1:1 \"# é\\n\"\n");
     check(Kind::Text, b"\xef\xbb\xbfa", " @1:2 \"a\"\n");
     check(Kind::Text, b"\xff\xfea\0", " \"a\"\n");
-    let replaced = "! replaced : 1 place that no character stands for; read as U+FFFD\n";
+    let replaced = "! replaced : 1 invalid character; read as U+FFFD\n";
     check(Kind::Text, b"caf\xe9 au lait", &format!(" \"caf\u{fffd} au lait\"\n{replaced}"));
-    check(Kind::Text, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "! not-text : 16 bytes that are no text\n");
+    check(Kind::Text, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "! not-text : 16 bytes that are not text\n");
     check(Kind::Html, b"<meta charset=latin1>\xe9", " \"<meta charset=latin1>é\"\n");
     check(Kind::Html, "<p>é".as_bytes(), " @1:1 \"<p>é\"\n");
-    let unknown = "! unknown : a character set that is not known; read as UTF-8\n";
+    let unknown = "! unknown : unknown character set; read as UTF-8\n";
     check(Kind::Html, b"<meta charset=klingon>", &format!(" @1:1 \"<meta charset=klingon>\"\n{unknown}"));
 }
 
@@ -98,7 +98,7 @@ fn a_gigabyte_of_one_line_is_a_gap() {
     file.set_len(1 << 30).unwrap();
     let document = read_file(&path, &Ask::default()).unwrap();
     let expected =
-        "! not-text : 16777216 bytes that are no text\n! too-long : 1056964608 bytes after the first 16777216 bytes\n";
+        "! not-text : 16777216 bytes that are not text\n! too-long : 1056964608 bytes after the first 16777216 bytes\n";
     assert_eq!(lines(&document), expected);
 }
 

@@ -32,16 +32,16 @@ fn encodings_and_character_sets_are_undone() {
     check(&mail("; charset=shift_jis\nContent-Transfer-Encoding: base64", "g26DjYFb"), &body("\"ハロー\""));
     check(
         &mail("; charset=klingon", "a"),
-        &(body("@4:1 \"a\"") + "! unknown body[0]: a character set that is not known; read as UTF-8\n"),
+        &(body("@4:1 \"a\"") + "! unknown body[0]: unknown character set; read as UTF-8\n"),
     );
     check(
         &mail("\nContent-Transfer-Encoding: x-own", "a"),
-        &(body("@5:1 \"a\"") + "! unknown body[0]: a transfer encoding that is not known; read as it stands\n"),
+        &(body("@5:1 \"a\"") + "! unknown body[0]: unknown transfer encoding; read without decoding\n"),
     );
     check(
         &mail("\nContent-Transfer-Encoding: base64\nContent-Transfer-Encoding: 7bit", "aGk="),
         &(body("\"hi\"")
-            + "! malformed part: two headers contradict each other about what a part is; the first was believed\n"),
+            + "! malformed part: two headers contradict each other about the type of a part; the first was used\n"),
     );
 }
 
@@ -112,7 +112,7 @@ epilogue @40:1 \"after\\n\"
 #[test]
 fn broken_structure_is_read_as_text() {
     let multipart = |body: &str| format!("Content-Type: multipart/mixed; boundary=b\n\n{body}");
-    let announced = "! malformed body[0]: several parts are announced and no boundary is there; read as plain text\n";
+    let announced = "! malformed body[0]: a multipart message has no boundary; read as plain text\n";
     check(&multipart("never"), &format!("body[0] @3:1 \"never\"\n{announced}"));
     check("Content-Type: multipart/mixed\n\nx", &format!("body[0] @3:1 \"x\"\n{announced}"));
     check(&multipart("--b\n\nopen end"), "body[0] @5:1 \"open end\"\n");
@@ -130,7 +130,7 @@ fn depth_is_bounded() {
     let mail = format!("{}innermost", "Content-Type: message/rfc822\n\n".repeat(100_000));
     let document = of_kind(Kind::Mail, mail.as_bytes());
     assert_eq!((document.fields.len(), document.gaps.len()), (1, 1));
-    assert!(document.gaps[0].about.starts_with("parts stand too deep"), "{:?}", document.gaps);
+    assert!(document.gaps[0].about.starts_with("parts are nested too deeply"), "{:?}", document.gaps);
     let mail: String = (0..5000).map(|n| format!("Content-Type: multipart/mixed; boundary={n}x\n\n--{n}x\n")).collect();
     let document = of_kind(Kind::Mail, mail.as_bytes());
     assert_eq!((document.fields.len(), document.gaps.len()), (1, 1));
@@ -148,7 +148,7 @@ fn ten_thousand_parts_are_read_and_a_million_are_a_gap() {
     let ask = Ask { kind: Some(Kind::Mail), limits, ..Ask::default() };
     let document = extract(mail(1000).as_bytes(), Rest::Nothing, &ask);
     assert_eq!(document.fields.len(), 50);
-    assert_eq!(document.gaps.last().unwrap().about, "13252 bytes of parts, after the first 50");
+    assert_eq!(document.gaps.last().unwrap().about, "13252 bytes of parts not read, after the first 50");
     let attachments: String = (0..1000).map(|_| "--b\nContent-Type: image/png\n\n\0\n").collect();
     let document = extract(
         format!("Content-Type: multipart/mixed; boundary=b\n\n{attachments}--b--\n").as_bytes(),
@@ -164,7 +164,7 @@ fn headers_that_cost_too_much_are_read_as_they_stand() {
     let subject = "=?aa?q?x".repeat(200_000);
     let document = of_kind(Kind::Mail, format!("Subject: {subject}\n\nbody").as_bytes());
     assert_eq!(document.fields[0].text.len(), subject.len());
-    assert_eq!(document.gaps[0].about, "a header too long, or with too many encoded words; read as it stands");
+    assert_eq!(document.gaps[0].about, "a header too long, or with too many encoded words; read without decoding");
     let parameters: String = (0..100_000).map(|n| format!("a{n}*1=x;")).collect();
     let document = of_kind(Kind::Mail, format!("Content-Type: text/plain;{parameters}\n\nbody").as_bytes());
     assert_eq!(lines(&document), "body[0] @3:1 \"body\"\n");
@@ -175,5 +175,5 @@ fn headers_without_number_are_bounded() {
     let document = of_kind(Kind::Mail, format!("{}\nbody", "To: a\n".repeat(30_000)).as_bytes());
     assert_eq!(document.fields.len(), 20_000);
     let about: Vec<&str> = document.gaps.iter().map(|gap| gap.about.as_str()).collect();
-    assert_eq!(about, ["10000 headers, after those that are read", "4 bytes, after the 20000 fields that are read"]);
+    assert_eq!(about, ["10000 headers not read, after the limit", "4 bytes not read, after the limit of 20000 fields"]);
 }

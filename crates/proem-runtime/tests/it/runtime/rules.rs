@@ -80,8 +80,8 @@ fn text_that_is_not_utf_8_is_not_approved() {
 
 #[test]
 fn links_are_followed_only_to_markdown_inside() {
-    let out = "it is a link that leads out of the repository; replace it by a file";
-    let other = "it is a link to something that is not a Markdown file; replace it by a file";
+    let out = "it is a link to a file outside the repository; replace it with the file";
+    let other = "it is a link to something that is not a Markdown file; replace it with a file";
     for (target, expected) in [
         ("CLAUDE.md", Ok(())),
         ("docs/rules.md", Ok(())),
@@ -91,8 +91,8 @@ fn links_are_followed_only_to_markdown_inside() {
         (".env", Err(other)),
         (".git/config", Err(other)),
         (".git/description.md", Err(other)),
-        ("AGENTS.md", Err("it is a link that leads in a circle; remove it")),
-        ("nothing.md", Err("it is a link to nothing; remove it")),
+        ("AGENTS.md", Err("it is a circular link; remove it")),
+        ("nothing.md", Err("it is a broken link; remove it")),
     ] {
         let fixture = Fixture::committed();
         for path in ["../home/notes.md", "CLAUDE.md", "docs/rules.md", ".env", ".git/description.md"] {
@@ -114,7 +114,7 @@ fn a_linked_folder_does_not_lead_out() {
     link("../home", fixture.repo.join(".proem"));
     let gathered = fixture.gather();
     assert_eq!(names(&gathered), Vec::<&str>::new());
-    assert!(said(&gathered.gaps)[0].starts_with(".proem/rules.md: it is a link that leads out"));
+    assert!(said(&gathered.gaps)[0].starts_with(".proem/rules.md: it is a link to a file outside"));
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn what_is_no_file_is_a_gap_and_does_not_block() {
     assert_eq!(
         said(&gathered.gaps),
         [
-            "AGENTS.md: it is a named pipe, not a regular file; move it away",
-            "CLAUDE.md: it is a folder, not a regular file; move it away",
+            "AGENTS.md: it is a named pipe, not a regular file; move it elsewhere",
+            "CLAUDE.md: it is a folder, not a regular file; move it elsewhere",
         ]
     );
 }

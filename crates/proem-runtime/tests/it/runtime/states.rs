@@ -166,7 +166,10 @@ fn commits_are_counted_against_the_upstream() {
     fixture.git(&["branch", "-q", "-D", "base"]);
     let gathered = fixture.gather();
     assert_eq!(git_of(&gathered).upstream, None);
-    let why = "upstream: the branch that this one follows is not here; `GIT_ALLOW_PROTOCOL=https:ssh GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c core.alternateRefsCommand=true -c credential.helper= fetch --no-recurse-submodules --no-auto-maintenance` gets it";
+    let why = "upstream: the upstream of this branch is missing from this clone; `GIT_ALLOW_PROTOCOL=https:ssh \
+               GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c \
+               core.alternateRefsCommand=true -c credential.helper= fetch --no-recurse-submodules \
+               --no-auto-maintenance` fetches it";
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
@@ -255,7 +258,7 @@ fn a_git_that_could_not_be_run_safely_is_refused() {
     fixture.replace_git(&format!("unset GIT_CONFIG_COUNT; PATH='{path}' exec git \"$@\""));
     let gathered = fixture.gather();
     assert_eq!(git_of(&gathered).work_tree.as_ref().unwrap().changes, None);
-    let why = "this git is too old to be run safely in a repository of others; install git 2.31 or later";
+    let why = "this version of git is too old to run safely in other people's repositories; install git 2.31 or later";
     assert_eq!(said(&gathered.gaps), [format!("upstream and uncommitted changes: {why}")]);
 }
 

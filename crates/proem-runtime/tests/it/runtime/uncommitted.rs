@@ -182,7 +182,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     options.limits.output_bytes = 3000;
     let gathered = gather(&fixture.repo, &options).unwrap();
     assert_eq!((work_tree(&gathered).untracked, changes(&gathered).len()), (None, 49));
-    let why = "untracked files: there are more than 49; list what needs no attention in `.gitignore`";
+    let why = "untracked files: there are more than 49; add irrelevant files to `.gitignore`";
     assert_eq!(said(&gathered.gaps), [why]);
 
     fixture.git(&["add", "-A"]);
@@ -201,7 +201,9 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     options.limits.output_bytes = 60;
     let gathered = gather(&fixture.repo, &options).unwrap();
     assert_eq!(work_tree(&gathered).changes, None);
-    let why = "upstream and uncommitted changes: `git config` wrote more than the 60 bytes it may write; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false config` shows what it prints";
+    let why = "upstream and uncommitted changes: `git config` printed more than the limit of 60 bytes; run \
+               `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false \
+               -c core.hooksPath=/dev/null -c log.showSignature=false config` to see its output";
     assert_eq!(said(&gathered.gaps), [why]);
 }
 
@@ -251,9 +253,15 @@ fn a_broken_index_is_a_gap() {
     assert_eq!(
         said(&gathered.gaps),
         [
-            "upstream and changed files: `git status` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
-            "untracked files: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
-            "memories and activity: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds what is damaged",
+            "upstream and changed files: `git status` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none \
+             GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c \
+             core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
+            "untracked files: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 \
+             git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c \
+             log.showSignature=false fsck` finds the damage",
+            "memories and activity: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none \
+             GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c \
+             core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
         ]
     );
     assert!(gathered.gaps[0].about.as_ref().unwrap().measure(|said| said.contains("index")));

@@ -28,12 +28,13 @@ fn check(limits: &StructureLimits, unread: [Option<Unread>; 3], gap: &str) {
 fn what_is_beyond_the_limits_is_labelled() {
     let all = StructureLimits::default();
     let late = Some(Unread::NotReached);
-    let rest = "2 of 3 sources were not read before the limits of the whole were reached; who imports them is known, whom they import is not";
+    let rest = "2 of 3 source files were not read, because an overall limit was reached; their importers are known, \
+                their own imports are not";
     check(&StructureLimits { files: 1, ..all }, [None, late, late], rest);
     check(&StructureLimits { bytes: 5, ..all }, [None, late, late], rest);
     let mut small = all;
     small.source.bytes = 9;
-    let large = "1 of 3 sources were too large to be read; who imports them is known, whom they import is not";
+    let large = "1 of 3 source files were too large to be read; their importers are known, their own imports are not";
     check(&small, [Some(Unread::TooLarge), None, None], large);
 }
 
@@ -70,7 +71,7 @@ fn a_blob_that_is_not_here_is_labelled() {
     assert_eq!(found.files.iter().map(|file| file.unread).collect::<Vec<_>>(), [None, Some(Unread::Missing), None]);
     assert_eq!(
         found.gaps,
-        ["1 of 3 sources were without content here; who imports them is known, whom they import is not"]
+        ["1 of 3 source files were missing from this clone; their importers are known, their own imports are not"]
     );
 }
 
@@ -93,8 +94,7 @@ fn a_project_file_that_cannot_be_read_is_said() {
     let fixture = Fixture::committed(&[("Cargo.toml", "[package"), ("src/lib.rs", "")]);
     assert_eq!(
         fixture.read(At::WorkTree).gaps,
-        [
-            "a project file could not be read: the project file can't be read as what its name says; imports that need it stay unresolved"
-        ]
+        ["a project file could not be read: the project file does not have the format that its name implies; \
+             imports that need it stay unresolved"]
     );
 }

@@ -46,7 +46,7 @@ fn a_damaged_cache_is_made_anew_and_said_to_be() {
         fs::write(&file, bytes).unwrap();
         let found = fixture.cached();
         assert_eq!((found.read, edges(&found)), (4, edges(&first)));
-        assert_eq!(found.gaps, ["the stored imports were damaged; they are read again"]);
+        assert_eq!(found.gaps, ["the cached imports were damaged; the sources are read again"]);
         assert_eq!((fixture.cached().read, fixture.cached().gaps), (1, Vec::new()));
     }
 }

@@ -158,7 +158,7 @@ fn links_and_submodules_are_left_out() {
     fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},sub", id.trim())]);
     fixture.git(&["add", "b.py", "folder"]);
     fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
-    let gap = "1 submodules were not entered; what they import is not known";
+    let gap = "1 submodules were not read; their imports are unknown";
     for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
         let found = fixture.read(at);
         assert_eq!((paths(&found), found.gaps), (vec!["a.py".to_owned()], vec![gap.to_owned()]), "{at:?}");

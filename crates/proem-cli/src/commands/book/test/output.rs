@@ -25,7 +25,7 @@ pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> 
         }
         let mark = if case.passed { styled(GREEN, "ok    ") } else { styled(RED, "failed") };
         let what = match (case.asked, case.tokens) {
-            (false, _) => "nobody is asked".to_owned(),
+            (false, _) => "no model is asked".to_owned(),
             (true, Some(tokens)) => counted(tokens, "token"),
             (true, None) => "no request".to_owned(),
         };

@@ -11,11 +11,11 @@ use crate::commands::risk::output::number;
 pub(super) fn first(before: &Subject, today: &Subject) -> String {
     let (old, new) = (&before.assessment, &today.assessment);
     paths(before, today)
-        .or_else(|| (before.subject != today.subject).then(|| "its message differs".to_owned()))
+        .or_else(|| (before.subject != today.subject).then(|| "its commit message differs".to_owned()))
         .or_else(|| metrics(&old.metrics, &new.metrics, ""))
         .or_else(|| files(&old.files, &new.files))
         .or_else(|| gaps(&old.gaps, &new.gaps))
-        .or_else(|| (old.score != new.score).then(|| "its place among past commits differs".to_owned()))
+        .or_else(|| (old.score != new.score).then(|| "its percentile among past commits differs".to_owned()))
         .unwrap_or_else(|| "its assessment differs".to_owned())
 }
 
@@ -30,17 +30,17 @@ pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
         subject.assessment.files.iter().map(bare).collect()
     };
     paths(before, today)
-        .or_else(|| (before.subject != today.subject).then(|| "its message differs".to_owned()))
+        .or_else(|| (before.subject != today.subject).then(|| "its commit message differs".to_owned()))
         .or_else(|| metrics(&lines(before), &lines(today), ""))
         .or_else(|| files(&bare(before), &bare(today)))
 }
 
 fn paths(before: &Subject, today: &Subject) -> Option<String> {
     let only = |one: &Subject, other: &Subject| one.paths.iter().find(|path| !other.paths.contains(path)).cloned();
-    let added =
-        only(today, before).map(|path| format!("`{}` is part of it now and was not before", terminal_str(&path)));
+    let added = only(today, before)
+        .map(|path| format!("`{}` is now part of the change and was not before", terminal_str(&path)));
     added.or_else(|| {
-        only(before, today).map(|path| format!("`{}` was part of it and is not any more", terminal_str(&path)))
+        only(before, today).map(|path| format!("`{}` is no longer part of the change", terminal_str(&path)))
     })
 }
 
@@ -50,7 +50,7 @@ fn files(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> 
         let same = today.iter().find(|same| same.index == file.index)?;
         if file.lines != same.lines {
             let lines = |lines: Option<u32>| lines.map_or_else(|| "unknown".to_owned(), |lines| lines.to_string());
-            return Some(format!("lines{of}: {} then, {} today", lines(file.lines), lines(same.lines)));
+            return Some(format!("lines{of}: {} when recorded, {} now", lines(file.lines), lines(same.lines)));
         }
         metrics(&file.metrics, &same.metrics, &of)
     })
@@ -60,13 +60,13 @@ fn metrics(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
     before.iter().find_map(|metric| {
         let name = metric.name.in_words();
         let Some(same) = today.iter().find(|same| same.name == metric.name) else {
-            return Some(format!("{name}{of} is not measured any more"));
+            return Some(format!("{name}{of} is no longer measured"));
         };
         let value = |metric: &Metric| metric.value.map_or_else(|| "unknown".to_owned(), number);
         let (was, is) = (value(metric), value(same));
         match (metric == same, was == is) {
             (true, _) => None,
-            (false, false) => Some(format!("{name}{of}: {was} then, {is} today")),
+            (false, false) => Some(format!("{name}{of}: {was} when recorded, {is} now")),
             (false, true) => Some(format!("the evidence for {name}{of} differs")),
         }
     })
@@ -124,22 +124,25 @@ mod tests {
             change(&mut today);
             assert_eq!(first(&subject(), &today), expected);
         };
-        check(|today| today.paths.push("b.py".to_owned()), "`b.py` is part of it now and was not before");
-        check(|today| today.paths.clear(), "`src/a\\u{1b}.py` was part of it and is not any more");
-        check(|today| today.assessment.metrics[0].value = Some(9.5), "lines added: 5 then, 9.5 today");
-        check(|today| today.assessment.metrics.clear(), "lines added is not measured any more");
-        check(|today| today.assessment.files[0].lines = None, "lines of `src/a\\u{1b}.py`: 60 then, unknown today");
+        check(|today| today.paths.push("b.py".to_owned()), "`b.py` is now part of the change and was not before");
+        check(|today| today.paths.clear(), "`src/a\\u{1b}.py` is no longer part of the change");
+        check(|today| today.assessment.metrics[0].value = Some(9.5), "lines added: 5 when recorded, 9.5 now");
+        check(|today| today.assessment.metrics.clear(), "lines added is no longer measured");
+        check(
+            |today| today.assessment.files[0].lines = None,
+            "lines of `src/a\\u{1b}.py`: 60 when recorded, unknown now",
+        );
         check(
             |today| today.assessment.files[0].metrics[0].value = None,
-            "coupling of `src/a\\u{1b}.py`: 12 then, unknown today",
+            "coupling of `src/a\\u{1b}.py`: 12 when recorded, unknown now",
         );
         check(
             |today| today.assessment.files[0].metrics[0].evidence = Sentence::ours("others import it"),
             "the evidence for coupling of `src/a\\u{1b}.py` differs",
         );
         check(|today| today.assessment.gaps.push("the past".to_owned()), "what is unknown differs: the past");
-        check(|today| today.assessment.score.signal = Signal::High, "its place among past commits differs");
-        check(|today| today.subject = "Stop".to_owned(), "its message differs");
+        check(|today| today.assessment.score.signal = Signal::High, "its percentile among past commits differs");
+        check(|today| today.subject = "Stop".to_owned(), "its commit message differs");
         check(|today| today.assessment.level = Level::High, "its assessment differs");
     }
 
@@ -150,13 +153,13 @@ mod tests {
             change(&mut today);
             assert_eq!(of_change(&subject(), &today).as_deref(), expected);
         };
-        check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is part of it now and was not before"));
-        check(|today| today.assessment.metrics[0].value = Some(9.5), Some("lines added: 5 then, 9.5 today"));
+        check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is now part of the change and was not before"));
+        check(|today| today.assessment.metrics[0].value = Some(9.5), Some("lines added: 5 when recorded, 9.5 now"));
         check(
             |today| today.assessment.files[0].lines = None,
-            Some("lines of `src/a\\u{1b}.py`: 60 then, unknown today"),
+            Some("lines of `src/a\\u{1b}.py`: 60 when recorded, unknown now"),
         );
-        check(|today| today.subject = "Stop".to_owned(), Some("its message differs"));
+        check(|today| today.subject = "Stop".to_owned(), Some("its commit message differs"));
         check(|today| today.assessment.level = Level::High, None);
         check(|today| today.assessment.files[0].metrics[0].value = None, None);
         check(|today| today.assessment.gaps.push("the past".to_owned()), None);

@@ -56,10 +56,10 @@ pub(super) fn ask(
             let value = proem_guard::show::value(&value);
             Heard::read(&value, &period.suggestions)
                 .map(Some)
-                .map_err(|error| Failure::bug("an answer that met its schema", error))
+                .map_err(|error| Failure::bug("an answer that matches its schema", error))
         }
         Ended::FellBack { .. } | Ended::Failed { .. } => {
-            ui::note("the model gave no answer that can be used; the counts stand without it");
+            ui::note("the model gave no usable answer; the counts and suggestions are complete without it");
             Ok(None)
         }
     }

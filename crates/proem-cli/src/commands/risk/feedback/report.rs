@@ -37,12 +37,10 @@ pub(super) fn as_json(period: &Period, heard: Option<&Heard>) -> Result<Json, Fa
 pub(super) fn page(period: &Period, heard: Option<&Heard>) -> String {
     let Period { since, tally, suggestions } = period;
     if tally.runs == 0 {
-        return format!(
-            "nothing was said of an assessment since {since}; `proem risk feedback last --caught` says something\n"
-        );
+        return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
     }
     let mut out = format!(
-        "{} since {since}: {} false, {} caught\n\n",
+        "{} since {since}: false positives: {}, caught: {}\n\n",
         styled(BOLD, &counted(tally.runs, "judged assessment")),
         tally.false_positives,
         tally.caught
@@ -87,7 +85,7 @@ fn reasons(tally: &Tally, out: &mut String) {
     if tally.reasons.is_empty() {
         return;
     }
-    out.push_str(&format!("\n{}\n", styled(BOLD, "why alarms were called false")));
+    out.push_str(&format!("\n{}\n", styled(BOLD, "reasons for false positives")));
     for reason in &tally.reasons {
         out.push_str(&format!("  {}\n", said(reason)));
     }
@@ -101,15 +99,15 @@ fn suggested(tally: &Tally, suggestions: &[Suggestion], out: &mut String) {
     if suggestions.is_empty() {
         let most = tally.metrics.iter().map(|metric| metric.n).max().unwrap_or(0);
         let why = if most < FEWEST {
-            format!("none: a suggestion needs {FEWEST} verdicts on a metric, and the most there are is {most}")
+            format!("none: a suggestion needs {FEWEST} verdicts on one metric, and no metric has more than {most}")
         } else {
-            "none: no threshold would remove a fifth of the false alarms and keep 95 % of the right ones".to_owned()
+            "none: no threshold would remove a fifth of the false alarms and keep 95 % of the true ones".to_owned()
         };
         out.push_str(&format!("  {why}\n"));
         return;
     }
     out.push_str(&changes(suggestions));
-    out.push_str(&styled(DIM, "  `proem risk feedback --apply` takes them over\n"));
+    out.push_str(&styled(DIM, "  `proem risk feedback --apply` applies them\n"));
 }
 
 /// A line for each suggestion.
@@ -141,7 +139,10 @@ fn model(heard: &Heard, out: &mut String) {
     }
     for chosen in &heard.chosen {
         let name = named(chosen.metric.as_str());
-        out.push_str(&format!("  would take the suggestion for {name}: \"{}\"\n", cut(&chosen.because, 200)));
+        out.push_str(&format!(
+            "  the model would accept the suggestion for {name}: \"{}\"\n",
+            cut(&chosen.because, 200)
+        ));
     }
     if !heard.reasoning.is_empty() {
         out.push_str(&format!("  \"{}\"\n", cut(&heard.reasoning, 300)));

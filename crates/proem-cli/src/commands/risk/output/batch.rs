@@ -35,9 +35,9 @@ pub(super) fn table(reports: &[Report], width: usize) -> String {
         out.push('\n');
     }
     let unsampled = reports.iter().filter(|report| report.score.rank.is_none()).count();
-    out.push_str(&styled(DIM, "score: the share of past commits that it is above, in percent\n"));
+    out.push_str(&styled(DIM, "score: percentage of past commits with a lower score\n"));
     if unsampled > 0 {
-        let why = "nothing in it runs, or there are too few past commits to compare with";
+        let why = "it changes no code, or there are too few past commits to compare with";
         out.push_str(&styled(DIM, &format!("{UNKNOWN}: {why}\n")));
     }
     out

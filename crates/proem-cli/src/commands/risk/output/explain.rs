@@ -76,7 +76,7 @@ fn score(score: &ScoreOut, out: &mut String) {
             number(interval.high)
         ),
         (Some(rank), None) => format!("above {} % of {} past commits", number(rank.percentile), rank.among),
-        (None, _) => "its place among past commits is unknown".to_owned(),
+        (None, _) => "its percentile among past commits is unknown".to_owned(),
     };
     let alarms = false_alarms(score.false_positives);
     line(out, &format!("  {place}: {}; false alarms {alarms}", signal(score.signal)));
@@ -84,7 +84,8 @@ fn score(score: &ScoreOut, out: &mut String) {
     line(
         out,
         &format!(
-            "  probability {probability:.3} by the projects that it was learned from; beyond its size {given} in log-odds"
+            "  probability {probability:.3} according to the projects used for training; {given} log-odds beyond what \
+             its size alone gives"
         ),
     );
     let most = score.contributions.iter().map(|one| thousandths(one.log_odds)).max().unwrap_or(0);
@@ -205,9 +206,13 @@ fn partners(report: &Report, width: usize, out: &mut String) {
     if report.missing_partners.is_empty() {
         return;
     }
-    heading(out, "usual partners that did not change");
+    heading(out, "files that usually change too, but did not");
     for partner in &report.missing_partners {
-        below(out, &format!("{}, at least {} of the time", terminal::partner(partner), number(partner.low)), width);
+        below(
+            out,
+            &format!("{}; lower bound of the share: {}", terminal::partner(partner), number(partner.low)),
+            width,
+        );
     }
     let others = report.missing_partners_total.saturating_sub(report.missing_partners.len() as u64);
     if others > 0 {
@@ -261,10 +266,11 @@ fn history(report: &Report, width: usize, out: &mut String) {
     let history = &report.history;
     heading(out, "history");
     let cached =
-        if history.cached > 0 { format!(" ({} kept from before)", grouped_u64(history.cached)) } else { String::new() };
+        if history.cached > 0 { format!(" ({} from the cache)", grouped_u64(history.cached)) } else { String::new() };
     let first = if history.first_parent { ", first parents only" } else { "" };
     let mut text = format!(
-        "{}{cached}{first}; not counted: {} merges, {} of programs, {} ignored; {} of {} sampled for the score; partners over {} months",
+        "{}{cached}{first}; not counted: {} merges, {} by bots, {} ignored; {} of {} sampled for the score; co-changes \
+         over {} months",
         counted(history.commits, "commit"),
         grouped_u64(history.merges),
         grouped_u64(history.bots),
@@ -274,16 +280,16 @@ fn history(report: &Report, width: usize, out: &mut String) {
         history.window_months
     );
     for (is_so, words) in [
-        (history.shallow, "a shallow clone: older commits are missing"),
+        (history.shallow, "a shallow clone: older commits are missing; fetch the rest of the history"),
         (history.partial, "a partial clone: contents are missing"),
-        (history.capped, "there are older commits that are not read"),
+        (history.capped, "older commits exist but are not read"),
     ] {
         if is_so {
             text.push_str(&format!("; {words}"));
         }
     }
     if history.misdated > 0 {
-        text.push_str(&format!("; {} with a date that can't be true", counted(history.misdated.into(), "commit")));
+        text.push_str(&format!("; {} with an impossible date", counted(history.misdated.into(), "commit")));
     }
     below(out, &text, width);
 }

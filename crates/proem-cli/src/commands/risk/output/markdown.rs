@@ -118,7 +118,7 @@ fn brief(report: &Report) -> String {
             code(&partner.of)
         )
     });
-    list(&mut out, "Usual partners that did not change", &partners.collect::<Vec<_>>());
+    list(&mut out, "Files that usually change too, but did not", &partners.collect::<Vec<_>>());
     list(&mut out, "To do", &report.recommendations.iter().map(sentence).collect::<Vec<_>>());
     out
 }

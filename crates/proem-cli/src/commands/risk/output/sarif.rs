@@ -21,9 +21,9 @@ const RULES: [(&str, &str); 8] = [
     ("risk/coupling", "Many files import a changed file"),
     ("risk/co_change", "A changed file usually changes together with another one"),
     ("risk/test_ratio", "A changed file has few lines of tests"),
-    ("risk/ownership_churn", "A changed file has had a new owner for a short time"),
-    ("risk/incident_similarity", "The change is like what went wrong before"),
-    ("risk/sensitive", "A changed file is sensitive, or nothing could be measured of it"),
+    ("risk/ownership_churn", "The main author of a changed file changed recently"),
+    ("risk/incident_similarity", "The change resembles earlier ones that caused incidents"),
+    ("risk/sensitive", "A changed file is sensitive, or nothing could be measured for it"),
     ("risk/unknown", "Nothing about the change could be measured"),
 ];
 

@@ -134,7 +134,7 @@ fn partners(report: &Report) -> Vec<String> {
 
 pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> String {
     let imported = match partner.imported {
-        Some(true) => ", which an import explains",
+        Some(true) => ", with an import between them",
         Some(false) => ", with no import between them",
         None => "",
     };
@@ -158,7 +158,7 @@ pub(super) fn sure(report: &Report) -> String {
             let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, safe(&hop.hop.result)));
             format!("INVESTIGATED by a model, {}{}", counted(hops, "hop"), early.unwrap_or_default())
         }
-        Mode::Rules => "by the rules; nothing called for a model".to_owned(),
+        Mode::Rules => "by the rules; no model was needed".to_owned(),
         Mode::Degraded if report.spent.is_some() => "by the rules; the model gave no usable summary".to_owned(),
         Mode::Degraded => "by the rules".to_owned(),
     };

@@ -297,7 +297,7 @@ fn unknown() -> Report {
     assessment.confidence = None;
     assessment.score = ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown };
     assessment.metrics = vec![because(Name::LinesAdded, "no line could be counted")];
-    assessment.gaps = vec!["a shallow clone: older commits are missing".to_owned()];
+    assessment.gaps = vec!["a shallow clone: older commits are missing; fetch the rest of the history".to_owned()];
     let history = HistoryRead { commits: 12, shallow: true, window_months: 12, ..HistoryRead::default() };
     Report::new(
         &change,

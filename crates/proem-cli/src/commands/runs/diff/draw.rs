@@ -213,7 +213,7 @@ fn table(rows: &[Row<'_>], tools: Option<Line>) -> String {
         out.push_str(&line.drawn(widest));
         if Some(index) == last {
             let rule = "─".repeat(widest.saturating_add(10));
-            out.push_str(&format!("{}\n", styled(DIM, &format!("{rule} cached up to here at most"))));
+            out.push_str(&format!("{}\n", styled(DIM, &format!("{rule} at most cached up to here"))));
         }
     }
     out
@@ -230,7 +230,7 @@ fn changed(texts: &Texts) -> String {
     // The ids of delimiters change with every word between them.
     let (before, after) = (without_ids(before), without_ids(after));
     if before == after {
-        let words = "only the ids of its delimiters differ: another installation's key made them";
+        let words = "only the ids of its delimiters differ: they were made with another installation's key";
         return format!("\n{}\n{}\n", styled(BOLD, &what), styled(DIM, words));
     }
     let lines = difference(&before, &after, Inside::Marked);
@@ -286,7 +286,7 @@ mod tests {
             "  section     before      after\n\
              = role         1,200      1,200  same         static\n\
              ~ rules        1,200      1,200  changed      static\n\
-             ───────────────── cached up to here at most\n\
+             ───────────────── at most cached up to here\n\
              + profile          -      1,200  only after   static\n\
              = task         1,200      1,200  same         static\n",
         );

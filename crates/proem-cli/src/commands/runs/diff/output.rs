@@ -13,7 +13,7 @@ use proem_app::when;
 pub(super) fn one(pairs: &[Pair<'_>]) -> Result<Json, Failure> {
     match pairs {
         [pair] => object(pair),
-        _ => Err(Failure::bug("could not write JSON", "there are not two requests")),
+        _ => Err(Failure::bug("could not write JSON", "there are not exactly two requests")),
     }
 }
 

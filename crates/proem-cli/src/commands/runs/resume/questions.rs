@@ -22,7 +22,7 @@ pub(super) fn on_terminal(run: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "run {run} asks something, and nobody can be asked here; `proem runs resume {run}` in a terminal asks you"
+        "run {run} has a question, but there is no terminal to answer it; run `proem runs resume {run}` in a terminal"
     )))
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn ask(
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
         if question.options.is_empty() {
-            return Err(Failure::bug("the run went wrong", "it asks a question without options"));
+            return Err(Failure::bug("the run failed", "it asks a question without options"));
         }
         ui::aside(&shown(run, question));
         let option = loop {
@@ -51,7 +51,7 @@ pub(super) async fn ask(
                 // What follows begins a line of its own.
                 ui::aside("\n");
                 return Err(Failure::finding(format!(
-                    "no answer was given, and run {run} still asks; `proem runs resume {run}` asks again"
+                    "no answer was given, so run {run} still waits; `proem runs resume {run}` asks again"
                 )));
             };
             if let Some(option) = chosen(&line, question.options.len()) {

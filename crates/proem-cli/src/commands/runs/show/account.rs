@@ -132,7 +132,7 @@ impl Page<'_> {
         }
         let at = if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut(&row.endpoint, 24)) };
         if row.model.is_empty() {
-            self.fact("model", "none was asked");
+            self.fact("model", "no model was asked");
         } else {
             self.fact("model", &format!("{}{at}, asked for as {}", cut(&row.model, 32), cut(&row.role, 24)));
         }
@@ -154,7 +154,7 @@ impl Page<'_> {
 
     fn call(&mut self, index: usize, call: &CallRow) {
         let what = if call.body.is_empty() {
-            "assembled, and nothing was asked".to_owned()
+            "assembled only; no model was asked".to_owned()
         } else {
             let tool = call.tool.as_deref().map_or_else(String::new, |tool| format!(", bound to {}", cut(tool, 24)));
             format!("call {index}{tool}")
@@ -171,7 +171,7 @@ impl Page<'_> {
         if call.body.is_empty() {
             return;
         }
-        self.listed("the provider did not get", &call.dropped, |one| {
+        self.listed("not sent to the provider", &call.dropped, |one| {
             let path = one.get("path")?.as_str()?;
             Some(format!("{}: {}", cut(path, 40), cut(one.get("why")?.as_str()?, 56)))
         });
@@ -210,7 +210,7 @@ impl Page<'_> {
             sum = sum.saturating_add(section.tokens);
             self.section(section, longest, most);
             if section.boundary {
-                let words = format!(" stable up to here, {} tokens", tokens(sum));
+                let words = format!(" stable prefix ends here, {} tokens", tokens(sum));
                 let width = longest.saturating_add(40).min(WIDTH.saturating_sub(words.len()));
                 self.line(&styled(DIM, &format!("{:┄<width$}{words}", "")));
             }
@@ -268,12 +268,12 @@ impl Page<'_> {
         let booked = match (attempt.state.as_str(), attempt.booked) {
             ("open", _) => {
                 let most = attempt.most.map_or_else(|| "an unknown price".to_owned(), |most| most.to_string());
-                (CYAN, format!("open, {most} reserved"))
+                (CYAN, format!("in progress, {most} reserved"))
             }
             (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("corrected by hand: {booked}")),
-            ("unsent", _) => (Style::new(), "nothing was used".to_owned()),
-            ("unknown", Some(booked)) => (YELLOW, format!("use unknown, booked in full: {booked}")),
-            ("unknown", None) => (YELLOW, "use and price unknown".to_owned()),
+            ("unsent", _) => (Style::new(), "no tokens were used".to_owned()),
+            ("unknown", Some(booked)) => (YELLOW, format!("usage unknown, charged in full: {booked}")),
+            ("unknown", None) => (YELLOW, "usage and price unknown".to_owned()),
             (_, Some(booked)) => (Style::new(), booked.to_string()),
             (_, None) => (Style::new(), "cost unknown".to_owned()),
         };
@@ -291,7 +291,7 @@ impl Page<'_> {
         let (bytes, took) = (tokens(attempt.bytes), tokens(attempt.took_ms));
         let sent = if attempt.status.is_none() && attempt.failed.is_none() {
             // A process that dies writes down neither what came back nor how long that took.
-            "nobody saw how it ended".to_owned()
+            "its result is unknown".to_owned()
         } else {
             format!("{status}{failed}, {bytes} bytes in {took} ms{waited}")
         };
@@ -310,7 +310,7 @@ impl Page<'_> {
             CallState::Answered => format!("answered{finish}"),
             CallState::Failed if call.attempts.is_empty() => styled(RED, "never sent"),
             CallState::Failed => styled(RED, "failed"),
-            CallState::Unknown => styled(YELLOW, "unknown: it may have been answered, and nobody saw it"),
+            CallState::Unknown => styled(YELLOW, "unknown: it may have been answered, but no answer was received"),
         };
         self.line(&format!("  {words}"));
         let Some(result) = self.shown.result(call) else {
@@ -369,7 +369,7 @@ impl Page<'_> {
     fn people(&mut self) {
         for approval in &self.shown.run.approvals {
             let answer = approval.answer.and_then(|answer| approval.options.get(usize::try_from(answer).ok()?));
-            let answer = answer.map_or_else(|| "nobody could be asked".to_owned(), |answer| cut(answer, 40));
+            let answer = answer.map_or_else(|| "it was not answered".to_owned(), |answer| cut(answer, 40));
             self.out.push('\n');
             self.wrapped((BOLD, "asked: "), &cut(&approval.question, 140), 7);
             self.line(&format!("  {answer} ({})", cut(&approval.actor, 34)));
@@ -398,9 +398,9 @@ fn wrong(one: &Json) -> Option<String> {
     if let Ok(broken) = serde_json::from_value::<Broken>(one.clone()) {
         let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
         let (place, rule) = (cut(place, 32), cut(&broken.rule, 24));
-        return Some(format!("`{place}` breaks `{rule}`; expected: {}", cut(&broken.expected, 60)));
+        return Some(format!("`{place}` violates `{rule}`; expected: {}", cut(&broken.expected, 60)));
     }
-    Some(format!("something breaks `{}`; what it is, is not kept", cut(one.get("rule")?.as_str()?, 24)))
+    Some(format!("a value violates `{}`; the value itself is not kept", cut(one.get("rule")?.as_str()?, 24)))
 }
 
 fn colour(trust: &str) -> Style {

@@ -47,7 +47,7 @@ mod tests {
             lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
         };
         let (always, failures) = (
-            "Some(\"baseline: holds for every task\")",
+            "Some(\"baseline: applies to every task\")",
             "Some(\"failures: 2 recent failures of reviews/triage and 1 other\")",
         );
         let expected =
