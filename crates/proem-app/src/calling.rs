@@ -127,8 +127,11 @@ pub fn ask(
         && model.name != name
         && model.provider() != endpoint.provider
     {
-        return Err(Failure::usage(format!("`{name}` is {}, which `{provider}` does not have", model.name))
-            .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
+        return Err(Failure::usage(format!(
+            "role `{name}` stands for {}, which `{provider}` does not have",
+            model.name
+        ))
+        .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
     }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model(providers, name, (&provider, endpoint.provider), &file);

@@ -128,7 +128,7 @@ impl From<proem_runtime::Error> for Error {
                 let said = said.trim().to_owned();
                 let mut failure = Self::from_source(ErrorKind::Outside, error);
                 if !said.is_empty() {
-                    failure.message.text.push_str(&format!("; git said: {said}"));
+                    failure.message.text.push_str(&format!("; git reported: {said}"));
                 }
                 failure
             }

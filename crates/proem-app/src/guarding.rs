@@ -63,7 +63,8 @@ impl Guarding {
 
     /// The same, made from these files.
     pub fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
-        let guard = Guard::shipped(tools).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+        let guard = Guard::shipped(tools)
+            .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,

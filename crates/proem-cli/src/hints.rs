@@ -21,18 +21,21 @@ pub(crate) fn of_note(note: &Note) -> String {
 pub(crate) fn tail(hint: &Hint) -> String {
     match hint {
         Hint::NameFolder => "; --root takes the folder that the task is about".to_owned(),
-        Hint::ReviewTrust => "; `proem trust` shows and asks".to_owned(),
+        Hint::ReviewTrust => "; review with `proem trust`".to_owned(),
         Hint::NameModel { or_set } => format!("; name one of its models with --model, or set {or_set}"),
         Hint::NameProvider(known) => {
-            format!("\n  any other model is named as PROVIDER/MODEL, or with --provider, one of {}", known.join(", "))
+            format!(
+                "\n  name any other model as PROVIDER/MODEL, or choose its provider with --provider from {}",
+                known.join(", ")
+            )
         }
         Hint::ChooseProvider(hosts) => format!("; choose --provider from {}", hosts.join(", ")),
         Hint::Record => "; leave out --no-record".to_owned(),
-        Hint::CalibrateGuard => "; make a new one with `proem scan --calibrate`".to_owned(),
-        Hint::FitFactors => "; delete it, then make it anew with `proem cost fit --apply`".to_owned(),
+        Hint::CalibrateGuard => "; create a new one with `proem scan --calibrate`".to_owned(),
+        Hint::FitFactors => "; delete it, then create it again with `proem cost fit --apply`".to_owned(),
         Hint::CheckCatalogue => "; `proem catalogue check` lists them".to_owned(),
-        Hint::SeeLearned { prompt } => format!("; see proem adapt {prompt}"),
-        Hint::SeeRun { run } => format!("; see proem runs show {run}"),
+        Hint::SeeLearned { prompt } => format!("; see `proem adapt {prompt}`"),
+        Hint::SeeRun { run } => format!("; see `proem runs show {run}`"),
         Hint::ExplainOrFallBack => {
             "; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case".to_owned()
         }
@@ -41,10 +44,10 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::ChooseResults => "; choose another --out".to_owned(),
         Hint::DeleteOrChooseResults => "; delete it or choose another --out".to_owned(),
         Hint::MakeBook => "; `proem init` makes one".to_owned(),
-        Hint::CheckBook => "; fix what `proem book check` shows".to_owned(),
-        Hint::NameRun => "; name one that `proem runs list` shows".to_owned(),
+        Hint::CheckBook => "; `proem book check` lists them".to_owned(),
+        Hint::NameRun => "; name a run that `proem runs list` shows".to_owned(),
         Hint::CompareRuns => "; name a run to compare it with, such as `proem runs diff last~1 last`".to_owned(),
-        Hint::AdoptRecords => "; look at `proem store adopt`".to_owned(),
+        Hint::AdoptRecords => "; `proem store adopt` takes them over".to_owned(),
         // What has no words here is left to the message.
         _ => String::new(),
     }
@@ -65,7 +68,7 @@ mod tests {
             ),
             (
                 Hint::NameProvider(texts(&["`a`", "`b`"])),
-                "x\n  any other model is named as PROVIDER/MODEL, or with --provider, one of `a`, `b`",
+                "x\n  name any other model as PROVIDER/MODEL, or choose its provider with --provider from `a`, `b`",
             ),
             (Hint::ChooseProvider(texts(&["a", "b"])), "x; choose --provider from a, b"),
             (Hint::Record, "x; leave out --no-record"),
@@ -78,10 +81,10 @@ mod tests {
             (Hint::ChooseResults, "x; choose another --out"),
             (Hint::DeleteOrChooseResults, "x; delete it or choose another --out"),
             (Hint::MakeBook, "x; `proem init` makes one"),
-            (Hint::CheckBook, "x; fix what `proem book check` shows"),
-            (Hint::NameRun, "x; name one that `proem runs list` shows"),
+            (Hint::CheckBook, "x; `proem book check` lists them"),
+            (Hint::NameRun, "x; name a run that `proem runs list` shows"),
             (Hint::CompareRuns, "x; name a run to compare it with, such as `proem runs diff last~1 last`"),
-            (Hint::AdoptRecords, "x; look at `proem store adopt`"),
+            (Hint::AdoptRecords, "x; `proem store adopt` takes them over"),
         ] {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }

@@ -125,8 +125,10 @@ fn prepare(tables: &Tables, there: There, key: &proem_guard::Key) -> Result<(Ori
         if form < form::newest() {
             form::upgrade(tables)?;
             let to = form::newest();
-            notes.push(format!("the records were upgraded from format version {form} to {to}; older versions of Proem \
-                                can't open them any more"));
+            notes.push(format!(
+                "the records were upgraded from format version {form} to {to}; older versions of Proem \
+                                can't open them any more"
+            ));
         }
     }
     Ok((origin, notes))

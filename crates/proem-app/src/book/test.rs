@@ -97,8 +97,10 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         match suite(book, name.clone(), version.clone()) {
             Ok(Some(suite)) => suites.push(suite),
             Ok(None) if wanted.is_some() => {
-                return Err(Failure::usage(format!("`{name}` has no test cases; name a file of cases under \
-                                                   `proem.cases` in the prompt file")));
+                return Err(Failure::usage(format!(
+                    "`{name}` has no test cases; name a file of cases under \
+                                                   `proem.cases` in the prompt file"
+                )));
             }
             Ok(None) => {}
             Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
@@ -110,8 +112,10 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         }
     }
     if suites.is_empty() && untested.is_empty() {
-        return Err(Failure::usage("no prompt has test cases; name a file of cases under `proem.cases` in a prompt \
-                                   file"));
+        return Err(Failure::usage(
+            "no prompt has test cases; name a file of cases under `proem.cases` in a prompt \
+                                   file",
+        ));
     }
     Ok((suites, untested))
 }

@@ -67,7 +67,7 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
     let profiles = run.profiles.as_ref()?;
     let lines = profiles.all().map(|(_, profile)| profile.learned()).sum::<usize>();
     let (counted, id) = (counted(lines as u64, "line"), run.row.id.short());
-    let text = format!("learned: {counted}, as when run {id} began");
+    let text = format!("learned: {counted}, as at the start of run {id}");
     (lines > 0).then(|| Note::Learned(Message { text, hint: Some(Hint::SeeRun { run: id.to_string() }) }))
 }
 

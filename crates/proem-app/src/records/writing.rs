@@ -98,9 +98,9 @@ impl Writing {
         let Asking { ledger, secrets } = asking.unwrap_or(Asking::free());
         let is_capped = !ledger.caps.is_empty();
         let keeping = match (record, project.config.records.keep) {
-            (Record::No, _) if is_capped => return Err(needed("records were declined").hinting(Hint::Record)),
+            (Record::No, _) if is_capped => return Err(needed("they are declined").hinting(Hint::Record)),
             (_, KeepRecords::Nothing) if is_capped => {
-                return Err(needed("`records.keep = \"nothing\"`; write \"hashes\" instead"));
+                return Err(needed("`records.keep = \"nothing\"` turns them off; write \"hashes\" instead"));
             }
             (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(Noted::quiet(None)),
             (Record::AsConfigured | Record::Needed, KeepRecords::Content) => Keeping::Content,
@@ -234,5 +234,5 @@ impl Writing {
 }
 
 fn needed(what: &str) -> Failure {
-    Failure::usage(format!("a budget is configured, and what isn't recorded can't be booked: {what}"))
+    Failure::usage(format!("a budget is configured, which needs records, but {what}"))
 }

@@ -57,8 +57,7 @@ impl Ran {
             (Because::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
             (Because::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
             (Because::CutOff, _) => {
-                let most =
-                    "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
+                let most = "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
                 (most.to_owned(), None)
             }
             (Because::Cancelled(Cancelled::Deadline), _) => {

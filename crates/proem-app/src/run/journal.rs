@@ -156,7 +156,7 @@ fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
         let whole = line.ends_with(b"\n");
         let Some(kept) = serde_json::from_slice::<Kept>(&line).ok().filter(|_| whole) else {
             if whole {
-                return Err(Failure::usage(format!("{shown} holds something else than results of a batch"))
+                return Err(Failure::usage(format!("{shown} holds something other than batch results"))
                     .hinting(Hint::ChooseResults));
             }
             return Ok(found);

@@ -142,7 +142,7 @@ fn gather(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> 
 }
 
 /// Writes orders in one transaction. If that fails, each has its own, so that none takes others along: that
-/// happens so rarely that it costs less than a savepoint for each.
+/// happens rarely, and a savepoint for each would be paid for by all.
 fn write(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
     let mut outcome = scribe.transact(|to| orders.iter_mut().try_for_each(|order| order.write(to)));
     if outcome.is_err() && orders.len() > 1 {

@@ -100,7 +100,7 @@ pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
 fn connected(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables, Error> {
     let connection = opened.map_err(|error| unusable(path, &error))?;
     // A plan goes by no statement's values: otherwise some are planned anew for each value that is bound to them,
-    // which costs more than running them (<https://www.sqlite.org/queryplanner-ng.html#qpstab>).
+    // two of them with every call (<https://www.sqlite.org/queryplanner-ng.html#qpstab>).
     let told = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
     told.and_then(|_| connection.busy_timeout(PATIENCE)).map_err(|error| unusable(path, &error))?;
     let tables = Tables::new(connection, path.to_owned());

@@ -39,7 +39,7 @@ impl Tables {
     }
 
     /// Adds a line that has a number of its own; `None` if there was nothing to add. `RETURNING` would say the number
-    /// too, from a temporary table that costs as much as a whole write.
+    /// too, by way of a temporary table.
     pub(crate) fn insert(&self, sql: &str, values: impl Params) -> Result<Option<i64>, Error> {
         let added = self.execute(sql, values)?;
         Ok((added > 0).then(|| self.connection.last_insert_rowid()))

@@ -104,8 +104,10 @@ fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Err
         return Err(Error::Conflict(format!("run `{run}` has ended; continue it with `proem runs resume --fork`")));
     }
     if found.epoch != to.epoch_id() {
-        return Err(Error::Conflict(format!("run `{run}` belongs to another process; continue it with `proem runs \
-                                            resume`")));
+        return Err(Error::Conflict(format!(
+            "run `{run}` belongs to another process; continue it with `proem runs \
+                                            resume`"
+        )));
     }
     match found.attempt {
         None => Ok(None),

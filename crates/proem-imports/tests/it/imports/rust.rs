@@ -14,10 +14,7 @@ fn paths_lead_to_the_longest_module_that_is_a_file() {
             ),
             ("src/a/inner.rs", "use super::Thing;\npub struct X;\n"),
             ("src/b/mod.rs", "pub mod deep;\npub fn make() {}\n"),
-            (
-                "src/b/deep.rs",
-                "use crate::Thing;\npub struct Far;\npub fn go() { crate::b::make(); Thing::x(); }\n",
-            ),
+            ("src/b/deep.rs", "use crate::Thing;\npub struct Far;\npub fn go() { crate::b::make(); Thing::x(); }\n"),
             ("src/main.rs", "use my_lib::Thing;\nfn main() { my_lib::b::make(); }\n"),
         ],
         &[
@@ -116,11 +113,7 @@ fn test_code_inside_a_source_is_told_apart() {
 #[test]
 fn a_file_that_nothing_compiles_is_honest_about_it() {
     check(
-        &[
-            ("Cargo.toml", CARGO),
-            ("src/lib.rs", ""),
-            ("src/loose.rs", "use crate::a;\nuse super::b;\nuse std::io;\n"),
-        ],
+        &[("Cargo.toml", CARGO), ("src/lib.rs", ""), ("src/loose.rs", "use crate::a;\nuse super::b;\nuse std::io;\n")],
         &["src/loose.rs: 2 unresolved", "src/loose.rs: 1 external"],
     );
     check(&[("Cargo.toml", CARGO), ("src/lib.rs", "use super::x;\nuse self::y::Z;\n")], &["src/lib.rs: 1 unresolved"]);

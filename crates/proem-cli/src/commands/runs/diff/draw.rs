@@ -244,7 +244,7 @@ fn changed(texts: &Texts) -> String {
             Whole::Sections => "proem runs show --full",
             Whole::Body => "proem runs show --body",
         };
-        let words = format!("and {more} more lines; `{all}` has all");
+        let words = format!("and {more} more lines; `{all}` shows all");
         out.push_str(&format!("{}\n", styled(DIM, &words)));
     }
     out
