@@ -16,6 +16,7 @@ pub mod message;
 pub mod places;
 pub mod project;
 pub mod records;
+pub mod risk;
 pub mod run;
 pub mod runs;
 pub mod secrets;

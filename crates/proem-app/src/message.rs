@@ -57,6 +57,16 @@ pub enum Hint {
     CompareRuns,
     /// Take over the records of another installation.
     AdoptRecords,
+    /// Name a folder of the repository whose changes are meant.
+    NameRepository,
+    /// Assess a change, which records an assessment.
+    RecordAssessment,
+    /// Assess a change and read the assessment's id in the report.
+    ReadAssessmentId,
+    /// Assess the change again.
+    AssessAnew,
+    /// Name no model and no provider, and do without one.
+    DoWithoutModel,
 }
 
 /// A line for a person, with what could be done about it.

@@ -45,3 +45,11 @@ const fn is_narrow(c: char) -> bool {
         | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{22ff}' | '\u{2500}'..='\u{259f}'
         | '\u{27e8}' | '\u{27e9}')
 }
+
+/// A number with at most two digits behind its point.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}

@@ -48,6 +48,11 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::NameRun => "; name a run that `proem runs list` shows".to_owned(),
         Hint::CompareRuns => "; name a run to compare it with, such as `proem runs diff last~1 last`".to_owned(),
         Hint::AdoptRecords => "; `proem store adopt` takes them over".to_owned(),
+        Hint::NameRepository => "; `proem risk` assesses changes of one, and --root names its folder".to_owned(),
+        Hint::RecordAssessment => "; `proem risk` records one".to_owned(),
+        Hint::ReadAssessmentId => "; `proem risk --json` prints the id of one".to_owned(),
+        Hint::AssessAnew => "; assess the change again with `proem risk`".to_owned(),
+        Hint::DoWithoutModel => ", or leave out --model and --provider to do without a model".to_owned(),
         // What has no words here is left to the message.
         _ => String::new(),
     }
@@ -85,6 +90,9 @@ mod tests {
             (Hint::NameRun, "x; name a run that `proem runs list` shows"),
             (Hint::CompareRuns, "x; name a run to compare it with, such as `proem runs diff last~1 last`"),
             (Hint::AdoptRecords, "x; `proem store adopt` takes them over"),
+            (Hint::AdoptRecords, "x; look at `proem store adopt`"),
+            (Hint::AssessAnew, "x; assess the change again with `proem risk`"),
+            (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
         ] {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }

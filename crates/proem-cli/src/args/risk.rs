@@ -5,7 +5,13 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
+use proem_app::project::now;
+use proem_app::records::writing::Record;
+use proem_app::risk::grounds::Caching;
+use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
+use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
+use proem_runtime::change::{Batch, Spec, parse};
 
 use super::models::with_models;
 use super::records::Wishes;
@@ -141,6 +147,64 @@ pub(crate) enum FailOn {
     High,
     /// Nothing is known about the change; given alone, HIGH and MEDIUM pass
     Unknown,
+}
+
+impl Risk {
+    /// What is assessed, from what, and who looks at it.
+    ///
+    /// # Errors
+    ///
+    /// If the changes that are meant can't be told.
+    pub(crate) fn options(&self) -> Result<RiskOptions, Error> {
+        let Self { evidence, asking, .. } = self;
+        Ok(RiskOptions {
+            root: self.root.clone(),
+            changes: self.changes()?,
+            evidence: EvidenceOptions {
+                rules: evidence.rules.rules(),
+                incidents: evidence.incidents.clone(),
+                coverage: evidence.coverage.clone(),
+                first_parent: evidence.first_parent,
+                window_months: evidence.window,
+                caching: if self.no_cache { Caching::Off } else { Caching::On },
+            },
+            investigation: InvestigationOptions {
+                unasked: asking.no_model.then(|| "no model is asked (--no-model)".to_owned()),
+                model: asking.model.clone(),
+                provider: asking.provider.clone(),
+                seconds: asking.timeout,
+                hop_seconds: asking.hop_timeout,
+                record: asking.record.clone(),
+                replay: asking.replay.clone(),
+            },
+            adapting: self.wishes.adapting(),
+            record: if self.no_record { Record::No } else { Record::AsConfigured },
+            concurrency: self.concurrency,
+        })
+    }
+
+    /// Which changes are meant.
+    fn changes(&self) -> Result<WantedChanges, Error> {
+        if let Some(since) = &self.since {
+            let since = when::since(since, when::now(), &jiff::tz::TimeZone::UTC)?;
+            let seconds = since.0.div_euclid(1000);
+            if seconds > now() {
+                return Err(Error::usage("--since names a time in the future"));
+            }
+            return Ok(WantedChanges::Each(Batch::Since(seconds)));
+        }
+        let specs: Vec<Spec> = self.revisions.iter().map(|text| parse(text)).collect();
+        match (self.staged, self.worktree, specs.as_slice()) {
+            (true, ..) => Ok(WantedChanges::Several(vec![Spec::Staged])),
+            (_, true, _) => Ok(WantedChanges::Several(vec![Spec::WorkTree])),
+            (.., []) => Ok(WantedChanges::Several(vec![Spec::Auto])),
+            (.., [Spec::Range(from, to)]) if self.each => {
+                Ok(WantedChanges::Each(Batch::Range(from.clone(), to.clone())))
+            }
+            _ if self.each => Err(Error::usage("--each takes one range, such as main..feature")),
+            _ => Ok(WantedChanges::Several(specs)),
+        }
+    }
 }
 
 impl FailOn {

@@ -5,33 +5,30 @@
 //! change reaches the level, or is UNKNOWN and that is to fail; otherwise it passes, and that is said.
 
 mod again;
-mod assessing;
 mod feedback;
-mod grounds;
-mod investigating;
-mod made;
 mod output;
-mod recording;
-mod setting;
-mod wanted;
 
 use std::process::ExitCode;
 
+use indicatif::ProgressBar;
 use proem_agents::risk::report::Report;
+use proem_app::calling::Asked;
+use proem_app::places::Places;
+use proem_app::project::{Project, Reading};
+use proem_app::risk::assessing::Assessing;
+use proem_app::risk::investigating::Reports;
+use proem_app::risk::setting::{Investigator, Setting};
 use proem_risk::level::Level;
+use proem_runtime::risk::Progress;
 
-pub(super) use self::again::{Again, go_on, replayed};
-pub(super) use self::made::Remade;
+pub(super) use self::again::{Again, go_on};
 
-use self::assessing::Assessing;
 use self::output::Form;
-use self::setting::Setting;
 use super::run::calling;
+use super::run::single::unused;
 use crate::args::risk::{Risk, RiskCommand};
 use crate::failure::Failure;
 use crate::ui;
-use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
 
 pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
     if let Some(RiskCommand::Feedback(args)) = &args.command {
@@ -42,7 +39,7 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
     let reports = assess(args, &places, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
-    let (mut reports, trouble) = reports?;
+    let Reports { mut reports, trouble } = reports?;
     if args.since.is_some() {
         reports.sort_by(output::by_rank);
     }
@@ -54,16 +51,47 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
 }
 
 /// The reports, and what could not be recorded after a model was asked.
-fn assess(args: &Risk, places: &Places, project: &mut Project) -> Result<(Vec<Report>, Option<String>), Failure> {
-    let assessing = Assessing::begin(args, places, project)?;
-    let looked = assessing.look(args)?;
-    let mut setting = Setting::new(args, places, project)?;
+fn assess(args: &Risk, places: &Places, project: &mut Project) -> Result<Reports, Failure> {
+    let options = args.options()?;
+    let assessing = reading(|progress| Assessing::begin(&options, (places, project), progress))?;
+    let working = ui::working(&format!("assessing {}", ui::counted(assessing.count() as u64, "change")));
+    let mut notes = Vec::new();
+    let looked = assessing.look(options.concurrency, &mut notes);
+    working.finish_and_clear();
+    ui::notes(&notes);
+    let looked = looked?;
+    let mut setting = Setting::new(&options, places, project)?;
     calling(async |stop| {
-        setting.begin(args, places, project).await?;
-        let reports = setting.reports(args, &assessing, &looked, &stop).await;
-        setting.end(places).await;
-        reports
+        let mut notes = Vec::new();
+        let begun = setting.begin(&options, (places, project), &mut notes).await;
+        ui::notes(&notes);
+        begun?;
+        assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
+        let bar = match setting.investigator() {
+            Some(investigator) => asking(&investigator.asked),
+            None => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
+        };
+        let mut notes = Vec::new();
+        let reports = setting.reports((&assessing, &looked), options.concurrency, &stop, &mut notes).await;
+        bar.finish_and_clear();
+        unused(setting.investigator().and_then(Investigator::replayer));
+        ui::notes(&notes);
+        ui::notes(&setting.end(places).await);
+        Ok(reports?)
     })
+}
+
+/// Says on a terminal how far a repository is read.
+fn reading<T, E>(work: impl FnOnce(&dyn Fn(Progress)) -> Result<T, E>) -> Result<T, E> {
+    let working = ui::working("reading the history");
+    let read = work(&|progress| working.set_message(progress.in_words()));
+    working.finish_and_clear();
+    read
+}
+
+/// Says on a terminal who is asked.
+fn asking(asked: &Asked) -> ProgressBar {
+    ui::working(&format!("asking {}/{}", asked.endpoint.name, asked.model.name))
 }
 
 fn ended(args: &Risk, reports: &[Report]) -> ExitCode {

@@ -10,17 +10,12 @@ pub(super) mod single;
 
 /// What a run is made from, under its former name.
 pub(super) mod made {
-    pub(in crate::commands) use proem_app::run::made::{Based, Basis, Recorded, Texts, of_assembly};
+    pub(in crate::commands) use proem_app::run::made::of_assembly;
 }
 
 /// What is said about a run to a program, under its former name.
 pub(super) mod output {
     pub(in crate::commands) use proem_app::run::output::{Output, ProfileOut};
-}
-
-/// What all runs of one command share, under its former name.
-pub(super) mod setting {
-    pub(in crate::commands) use proem_app::run::setting::{Setting, Tape, Wanted, directory, secrets, wire};
 }
 
 use std::io::{IsTerminal as _, stdin};
@@ -29,10 +24,10 @@ use std::process::ExitCode;
 
 use proem_app::project::{Project, Reading};
 use proem_app::run::input::{self, Source};
+use proem_app::run::setting::Setting;
 use proem_engine::ordered::Ordered;
 use tokio_util::sync::CancellationToken;
 
-use self::setting::Setting;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::ui;

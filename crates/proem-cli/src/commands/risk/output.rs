@@ -11,7 +11,7 @@ mod terminal;
 mod tests;
 
 pub(super) use self::batch::by_rank;
-pub(super) use self::lines::{named, number};
+pub(super) use self::lines::named;
 
 use proem_agents::risk::report::Report;
 use proem_text::json;

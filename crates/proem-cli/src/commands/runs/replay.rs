@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::records::blocking;
+use proem_app::risk::{again, made as investigation};
 use proem_app::run::made::Remade;
 use proem_app::runs::replay::{Kind, blamed, kind, nowhere, prompt, refused};
 use proem_app::runs::{found, versions};
@@ -16,7 +17,7 @@ use proem_text::json;
 use serde_json::json;
 
 use super::{Failure, Places, Project, RecordsPlace};
-use crate::commands::risk;
+use crate::hints::in_words as message_in_words;
 use crate::ui::{self, grouped};
 use proem_app::records;
 
@@ -42,7 +43,7 @@ pub(super) fn run(
             Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &versions)).await.map_err(Failure::from),
             Anew::Investigation(remade) => {
                 let endpoint = nowhere(&detail.row.endpoint, remade.provider());
-                risk::replayed(*remade, &detail, (places, endpoint), &store).await
+                again::replayed(*remade, &detail, (places, endpoint), &store).await.map_err(Failure::from)
             }
         };
         store.close().await;
@@ -61,7 +62,7 @@ pub(super) enum Anew {
     /// A prompt's.
     Prompt(Box<Remade>),
     /// An investigation's.
-    Investigation(Box<risk::Remade>),
+    Investigation(Box<investigation::Remade>),
 }
 
 impl Anew {
@@ -88,8 +89,8 @@ pub(super) async fn remade(
         Err(why) => Err(why),
         Ok(Kind::Prompt) => Remade::read(&store, &detail, &key).await.map(|remade| Anew::Prompt(Box::new(remade))),
         Ok(Kind::Investigation) => {
-            let remade = risk::Remade::read(&store, &detail, &key).await;
-            remade.map(|remade| Anew::Investigation(Box::new(remade)))
+            let remade = investigation::Remade::read(&store, &detail, &key).await;
+            remade.map(|remade| Anew::Investigation(Box::new(remade))).map_err(|why| message_in_words(&why))
         }
     };
     store.close().await;

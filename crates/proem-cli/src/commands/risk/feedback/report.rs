@@ -1,13 +1,14 @@
 //! What was said, as a page and as JSON.
 
 use proem_agents::risk::feedback::{FEWEST, Heard, Meter, ReasonTally, Suggestion, Tally};
+use proem_app::risk::feedback::Judged;
+use proem_app::words::number;
 use proem_risk::level::Thresholds;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::Period;
-use crate::commands::risk::output::{named, number};
+use crate::commands::risk::output::named;
 use crate::failure::Failure;
 use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, counted, cut, styled};
 
@@ -28,14 +29,14 @@ pub(super) struct Output<'p> {
     model: Option<&'p Heard>,
 }
 
-pub(super) fn as_json(period: &Period, heard: Option<&Heard>) -> Result<Json, Failure> {
-    let Period { since, tally, suggestions } = period;
+pub(super) fn as_json(judged: &Judged, heard: Option<&Heard>) -> Result<Json, Failure> {
+    let Judged { since, tally, suggestions } = judged;
     serde_json::to_value(Output { since, tally, suggestions, model: heard })
         .map_err(|error| Failure::bug("the feedback as JSON", error))
 }
 
-pub(super) fn page(period: &Period, heard: Option<&Heard>) -> String {
-    let Period { since, tally, suggestions } = period;
+pub(super) fn page(judged: &Judged, heard: Option<&Heard>) -> String {
+    let Judged { since, tally, suggestions } = judged;
     if tally.runs == 0 {
         return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
     }

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use proem_agents::risk::report::Report;
 
-use super::{lines, terminal};
+use super::terminal;
 use crate::ui::{DIM, UNKNOWN, cut, styled};
+use proem_app::words::number;
 
 /// Cells in front of a subject.
 const BEFORE: usize = 47;
@@ -23,7 +24,7 @@ pub(super) fn table(reports: &[Report], width: usize) -> String {
         let change = &report.change;
         let level = report.risk_level;
         let id = change.id.as_deref().map_or(change.kind.as_str(), |id| id.get(..10).unwrap_or(id));
-        let score = place(report).map_or_else(|| UNKNOWN.to_owned(), |percentile| lines::number(percentile.floor()));
+        let score = place(report).map_or_else(|| UNKNOWN.to_owned(), |percentile| number(percentile.floor()));
         let row = format!(
             "{}  {score:>5}  {id:10}  {:10}  {:>5}  {}",
             styled(terminal::colour(level), &format!("{:7}", level.as_str())),

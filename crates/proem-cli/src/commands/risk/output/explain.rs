@@ -3,9 +3,10 @@
 use proem_agents::risk::report::{FileOut, HopOut, MetricOut, Report, ScoreOut};
 use proem_risk::metric::Signal;
 
-use super::lines::{Begins, false_alarms, flowing, join, named, number, parts, safe, value, wrapped};
+use super::lines::{Begins, false_alarms, flowing, join, named, parts, safe, value, wrapped};
 use super::terminal;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
+use proem_app::words::number;
 
 /// Cells of the longest bar of the score.
 const BAR: usize = 24;

@@ -3,6 +3,7 @@
 use proem_agents::risk::report::{FractionOut, MetricOut, Part, Rate, Words};
 
 use crate::ui::{self, GOES_ON, UNKNOWN};
+use proem_app::words::number;
 
 /// The most characters of a name or message on the one screen.
 const SHOWN: usize = 60;
@@ -134,13 +135,6 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
         0 => vec![mark],
         _ => chars.chunks(width.max(1)).map(|chunk| mark.clone() + &chunk.iter().collect::<String>()).collect(),
     }
-}
-
-/// A number with at most two decimals.
-pub(in crate::commands::risk) fn number(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// A metric's value with its unit, or [`UNKNOWN`].

@@ -6,8 +6,9 @@
 use proem_agents::risk::report::{FileOut, Part, Report, Words};
 use proem_guard::show;
 
-use super::lines::{false_alarms, named, number, parts, value};
+use super::lines::{false_alarms, named, parts, value};
 use super::terminal;
+use proem_app::words::number;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";

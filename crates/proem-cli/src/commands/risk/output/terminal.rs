@@ -7,9 +7,10 @@ use proem_agents::risk::report::{Mode, Report};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
 
-use super::lines::{Begins, brief, end_of, join, named, number, plain, safe, wrapped};
+use super::lines::{Begins, brief, end_of, join, named, plain, safe, wrapped};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
 use proem_app::when;
+use proem_app::words::number;
 
 /// Cells of the words in front of a line.
 const LABEL: usize = 10;

@@ -5,7 +5,7 @@ use proem_guard::show::terminal_str;
 use proem_risk::assess::FileAssessment;
 use proem_risk::metric::{Metric, Name};
 
-use crate::commands::risk::output::number;
+use crate::words::number;
 
 /// The first difference between a recorded subject and today's.
 pub(super) fn first(before: &Subject, today: &Subject) -> String {

@@ -15,11 +15,11 @@ use proem_runtime::git::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
 use super::feedback;
-use crate::args::risk::Risk;
-use crate::failure::Failure;
-use proem_app::places::Places;
-use proem_app::project::{Project, now};
-use proem_app::trust::hash;
+use super::options::EvidenceOptions;
+use crate::error::Error as Failure;
+use crate::places::Places;
+use crate::project::{Project, now};
+use crate::trust::hash;
 
 /// The most bytes of a file of incidents or coverage.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -52,7 +52,7 @@ pub(super) struct Grounds {
 /// Whether the history is kept between commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Caching {
+pub enum Caching {
     /// It is.
     On,
     /// It is read whole, and nothing of it is kept.
@@ -72,17 +72,20 @@ impl Grounds {
     /// # Errors
     ///
     /// If a file or the project's thresholds can't be read.
-    pub(super) fn of(args: &Risk, places: &Places, project: &Project) -> Result<(Self, Corpora), Failure> {
-        let evidence = &args.evidence;
+    pub(super) fn of(
+        evidence: &EvidenceOptions,
+        places: &Places,
+        project: &Project,
+    ) -> Result<(Self, Corpora), Failure> {
         let (incidents, known) = opened(evidence.incidents.as_deref(), Corpus::read)?;
         let (coverage, covered) = opened(evidence.coverage.as_deref(), Coverage::read)?;
         let grounds = Self {
             now: now(),
-            window_months: evidence.window,
+            window_months: evidence.window_months,
             first_parent: evidence.first_parent,
-            caching: if args.no_cache { Caching::Off } else { Caching::On },
+            caching: evidence.caching,
             thresholds: feedback::thresholds(places, project)?,
-            level_rules: evidence.rules.rules(),
+            level_rules: evidence.rules,
             incidents,
             coverage,
         };

@@ -28,18 +28,19 @@ use proem_store::query::RunDetail;
 
 use super::feedback;
 use super::made::Remade;
-use crate::args::risk::Risk;
-use crate::commands::run::made::{Based, Basis};
-use crate::commands::run::setting::{Tape, Wanted, directory, secrets, wire};
-use crate::failure::Failure;
-use proem_app::calling::{self, Asked};
-use proem_app::factors::Factors;
-use proem_app::guarding::Guarding;
-use proem_app::places::Places;
-use proem_app::project::Project;
-use proem_app::records::learning::{History, Taught, profiles, taught};
-use proem_app::records::writing::{Asking, Record, Writing};
-use proem_app::{records, when};
+use super::options::RiskOptions;
+use crate::calling::{self, Asked};
+use crate::error::Error as Failure;
+use crate::factors::Factors;
+use crate::guarding::Guarding;
+use crate::message::{Hint, Note};
+use crate::places::Places;
+use crate::project::Project;
+use crate::records::learning::{History, Taught, profiles, taught};
+use crate::records::writing::{Asking, Record, Writing};
+use crate::run::made::{Based, Basis};
+use crate::run::setting::{Tape, Wanted, directory, secrets, wire};
+use crate::{records, when};
 
 /// The prompts of an investigation.
 pub(super) const DECISION: &str = "risk/decision";
@@ -49,11 +50,12 @@ pub(super) const SYNTHESIS: &str = "risk/synthesis";
 const JUDGED_DAYS: i64 = 365;
 
 /// What all investigations of one command share.
-pub(super) struct Setting {
+#[derive(Debug)]
+pub struct Setting {
     pub(super) decision: Shown,
     pub(super) synthesis: Shown,
     /// Who investigates; without it, why nobody does.
-    pub(super) investigator: Result<Investigator, String>,
+    investigator: Result<Investigator, String>,
     pub(super) limits: Limits,
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: BTreeMap<Meter, Rate>,
@@ -62,6 +64,7 @@ pub(super) struct Setting {
 }
 
 /// A prompt with its contract, and what it shows of what was learned.
+#[derive(Debug)]
 pub(super) struct Shown {
     pub(super) prompt: Prompt,
     pub(super) contract: Contract,
@@ -69,12 +72,14 @@ pub(super) struct Shown {
 }
 
 /// A model and everything that is needed to ask it.
-pub(super) struct Investigator {
-    pub(super) asked: Asked,
+#[derive(Debug)]
+pub struct Investigator {
+    /// The model that is asked, and where it is.
+    pub asked: Asked,
     pub(super) role: String,
     caller: Option<Caller>,
     pub(super) directory: Directory,
-    pub(super) replayer: Option<Arc<Replayer>>,
+    replayer: Option<Arc<Replayer>>,
     pub(super) guarding: Guarding,
     pub(super) key: Key,
     counter: Box<dyn TokenCounter>,
@@ -84,6 +89,12 @@ pub(super) struct Investigator {
 }
 
 impl Investigator {
+    /// Cassettes that answers come from.
+    #[must_use]
+    pub fn replayer(&self) -> Option<&Replayer> {
+        self.replayer.as_deref()
+    }
+
     /// Who carries requests.
     ///
     /// # Errors
@@ -95,17 +106,22 @@ impl Investigator {
 }
 
 impl Setting {
-    pub(super) fn new(args: &Risk, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+    /// The setting that options, configuration and the book's prompts give; its notes go to the project's.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt is missing or declares no output schema, or a model is named and can't be asked.
+    pub fn new(options: &RiskOptions, places: &Places, project: &mut Project) -> Result<Self, Failure> {
         let book = project.book()?;
         let (decision, synthesis) = (Shown::of(&book, DECISION)?, Shown::of(&book, SYNTHESIS)?);
         let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
         let limits = Limits {
-            total_ms: seconds(args.asking.timeout),
-            hop_ms: seconds(args.asking.hop_timeout),
+            total_ms: seconds(options.investigation.seconds),
+            hop_ms: seconds(options.investigation.hop_seconds),
             ..Limits::default()
         };
         let prompts = [&decision.prompt, &synthesis.prompt];
-        let investigator = investigator(args, (places, project), (&book, prompts))?;
+        let investigator = investigator(options, (places, project), (&book, prompts))?;
         let false_positives = BTreeMap::new();
         Ok(Self { decision, synthesis, investigator, limits, false_positives, records: None })
     }
@@ -142,42 +158,53 @@ impl Setting {
         })
     }
 
-    /// Opens the records, and looks up what the prompts learned.
+    /// Opens the records, and looks up what the prompts learned. What there is to say goes to `notes`, and holds
+    /// also where it fails.
     ///
     /// # Errors
     ///
     /// If the records that something depends on can't be kept, or a wish is none.
-    pub(super) async fn begin(&mut self, args: &Risk, places: &Places, project: &Project) -> Result<(), Failure> {
-        let record = if args.no_record { Record::No } else { Record::AsConfigured };
-        if args.asking.replay.is_none() {
-            self.record(places, project, record).await?;
+    pub async fn begin(
+        &mut self,
+        options: &RiskOptions,
+        (places, project): (&Places, &Project),
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
+        let RiskOptions { record, investigation, adapting, .. } = options;
+        if investigation.replay.is_none() {
+            self.record((places, project), *record, notes).await?;
         }
         if self.investigator.is_err() {
             return Ok(());
         }
         let history = match &self.records {
-            _ if args.asking.record.is_some() || args.asking.replay.is_some() => History::Fixed,
-            records => Writing::history(records.as_ref(), record, project),
+            _ if investigation.record.is_some() || investigation.replay.is_some() => History::Fixed,
+            records => Writing::history(records.as_ref(), *record, project),
         };
-        self.decision.taught =
-            crate::ui::tell(taught((places, project), &self.decision.prompt, &args.wishes.adapting(), history).await?);
-        self.synthesis.taught =
-            crate::ui::tell(taught((places, project), &self.synthesis.prompt, &args.wishes.adapting(), history).await?);
+        for shown in [&mut self.decision, &mut self.synthesis] {
+            shown.taught = taught((places, project), &shown.prompt, adapting, history).await?.collect(notes);
+        }
         Ok(())
     }
 
-    /// Opens the records, and looks up what persons said of earlier assessments.
+    /// Opens the records, and looks up what persons said of earlier assessments. What there is to say goes to
+    /// `notes`, and holds also where it fails.
     ///
     /// # Errors
     ///
     /// If the records that something depends on can't be kept.
-    pub(super) async fn record(&mut self, places: &Places, project: &Project, record: Record) -> Result<(), Failure> {
+    pub(super) async fn record(
+        &mut self,
+        (places, project): (&Places, &Project),
+        record: Record,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
         // Without a model nothing is sent, so no cap binds.
         let asking = self.investigator.as_ref().ok().map(|investigator| Asking {
             ledger: Ledger { caps: records::caps(&project.config.budget), priced: investigator.asked.priced() },
             secrets: secrets(&investigator.asked),
         });
-        self.records = crate::ui::tell(Writing::begin(places, project, record, asking).await?);
+        self.records = Writing::begin(places, project, record, asking).await?.collect(notes);
         if let Some(records) = &self.records {
             let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
             self.false_positives = feedback::rates(records.store(), project, since).await?;
@@ -186,10 +213,22 @@ impl Setting {
     }
 
     /// Closes the records.
-    pub(super) async fn end(self, places: &Places) {
-        if let Some(records) = self.records {
-            crate::ui::notes(&records.end(places).await);
+    pub async fn end(self, places: &Places) -> Option<Note> {
+        match self.records {
+            Some(records) => records.end(places).await,
+            None => None,
         }
+    }
+
+    /// Who investigates; `None` where nobody does.
+    #[must_use]
+    pub fn investigator(&self) -> Option<&Investigator> {
+        self.investigator.as_ref().ok()
+    }
+
+    /// Why nobody investigates; `None` where somebody does.
+    pub(super) fn unasked(&self) -> Option<&str> {
+        self.investigator.as_ref().err().map(String::as_str)
     }
 
     /// Who investigates.
@@ -265,40 +304,38 @@ impl Shown {
     }
 }
 
-/// Who investigates, or why nobody does: `--no-model`, or no key where none was asked for by name.
+/// Who investigates, or why nobody does: the caller says so, or there is no key where none was asked for by name.
 fn investigator(
-    args: &Risk,
+    options: &RiskOptions,
     (places, project): (&Places, &mut Project),
     (book, prompts): (&Book, [&Prompt; 2]),
 ) -> Result<Result<Investigator, String>, Failure> {
-    let asking = &args.asking;
-    if asking.no_model {
-        return Ok(Err("no model is asked (--no-model)".to_owned()));
+    let wished = &options.investigation;
+    if let Some(why) = &wished.unasked {
+        return Ok(Err(why.clone()));
     }
     let providers = Providers::load()?;
     let [_, synthesis] = prompts;
     let wanted = calling::WantedModel {
-        model: asking.model.as_deref(),
-        provider: asking.provider.as_deref(),
+        model: wished.model.as_deref(),
+        provider: wished.provider.as_deref(),
         prompt: synthesis.file.header.model.as_deref(),
     };
     let role = wanted.name(&project.config).to_owned();
     let mut asked = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
-    if let (EndpointKey::Missing { .. }, None) = (&asked.endpoint.key, &asking.replay) {
+    if let (EndpointKey::Missing { .. }, None) = (&asked.endpoint.key, &wished.replay) {
         let variable = asked.endpoint.key.variable().unwrap_or("a key");
-        if asking.model.is_some() || asking.provider.is_some() {
-            return Err(Failure::usage(format!(
-                "`{}` needs a key in {variable}; set it, or leave out --model and --provider to do without a model",
-                asked.endpoint.name
-            )));
+        if wished.model.is_some() || wished.provider.is_some() {
+            let text = format!("`{}` needs a key in {variable}; set it", asked.endpoint.name);
+            return Err(Failure::usage(text).hinting(Hint::DoWithoutModel));
         }
         return Ok(Err(format!("no model is asked: {variable} is not set")));
     }
     let token_percent = Factors::load(places)?.apply(&mut asked.model);
-    asked.endpoint.limits.concurrency = asked.endpoint.limits.concurrency.min(args.concurrency);
+    asked.endpoint.limits.concurrency = asked.endpoint.limits.concurrency.min(options.concurrency);
     let guarding = Guarding::load(places, &[])?;
     project.notes.extend(guarding.notes.iter().cloned());
-    let tape = Tape { record: asking.record.as_deref(), replay: asking.replay.as_deref() };
+    let tape = Tape { record: wished.record.as_deref(), replay: wished.replay.as_deref() };
     let (wire, replayer) = wire(tape, &asked)?;
     let Some(wire) = wire else { return Err(Failure::bug("no connection to a provider", "one was needed")) };
     let key = installation_key(&places.key())?;

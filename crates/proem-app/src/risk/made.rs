@@ -15,20 +15,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::grounds::Assessed;
-use crate::commands::run::made::{Basis, Recorded, Texts};
-use crate::failure::Failure;
-use proem_app::guarding::GuardFiles;
-use proem_app::trust::hash;
+use crate::error::Error as Failure;
+use crate::guarding::GuardFiles;
+use crate::message::{Hint, Message};
+use crate::run::made::{Basis, Recorded, Texts};
+use crate::trust::hash;
 
 /// Under which key of a run's settings this stands.
 pub(super) const SETTINGS: &str = "investigation";
 
 /// What is said of a run that asked nobody.
-const NOBODY_ASKED: &str =
-    "the record doesn't say which repository was assessed; assess the change again with `proem risk`";
+const NOBODY_ASKED: &str = "the repository that it assessed is not kept";
 /// What is said of a record that lacks what an investigation is made from.
-const NOT_WRITTEN: &str = "it was recorded by an older version of Proem, without the inputs of the investigation; \
-                           assess the change again with `proem risk`";
+const NOT_WRITTEN: &str = "it was recorded by a Proem that didn't write down what an investigation is made from";
 
 /// What an investigation was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,11 +64,11 @@ pub(super) fn policy(rules: &str, settings: &Json) -> String {
 
 /// An investigation's beginnings, read back from its record.
 #[derive(Debug)]
-pub(in crate::commands) struct Remade {
+pub struct Remade {
     pub(super) decision: Prompt,
     pub(super) synthesis: Prompt,
     /// Why this is not what it was made from, if it isn't.
-    pub(in crate::commands) changed: Option<String>,
+    pub changed: Option<String>,
     pub(super) model: Model,
     pub(super) guard: GuardFiles,
     pub(super) subject: Subject,
@@ -82,7 +81,8 @@ pub(in crate::commands) struct Remade {
 
 impl Remade {
     /// The protocol of the model that was asked.
-    pub(in crate::commands) const fn provider(&self) -> Provider {
+    #[must_use]
+    pub const fn provider(&self) -> Provider {
         self.model.provider()
     }
 
@@ -91,11 +91,12 @@ impl Remade {
     /// # Errors
     ///
     /// In words, if nobody was asked, or something isn't kept or is not what it was.
-    pub(in crate::commands) async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
+    pub async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, Message> {
+        let anew = |why: &str| Message { text: why.to_owned(), hint: Some(Hint::AssessAnew) };
         if detail.row.state == RunState::Ended(RunOutcome::Assembled) {
-            return Err(NOBODY_ASKED.to_owned());
+            return Err(anew(NOBODY_ASKED));
         }
-        let written = detail.settings.get(SETTINGS).ok_or(NOT_WRITTEN)?;
+        let written = detail.settings.get(SETTINGS).ok_or_else(|| anew(NOT_WRITTEN))?;
         let kept = Settings::deserialize(written)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
         kept.basis.under(key)?;

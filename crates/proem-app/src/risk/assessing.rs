@@ -12,27 +12,27 @@ use proem_risk::history::{LeftOut, ObjectId};
 use proem_runtime::Environment;
 use proem_runtime::change::{self, ChangeLimits, Resolved, Spec};
 use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::risk::{Assessor, AssessorOptions, Look};
+use proem_runtime::risk::{Assessor, AssessorOptions, Look, Progress};
 
 use super::grounds::{Assessed, Caching, Corpora, Grounds, Place};
-use super::wanted::Wanted;
-use crate::args::risk::Risk;
-use crate::failure::Failure;
-use crate::ui;
-use proem_app::places::Places;
-use proem_app::project::Project;
-use proem_app::trust::hash;
+use super::options::{RiskOptions, WantedChanges};
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
+use crate::places::Places;
+use crate::project::Project;
+use crate::trust::hash;
+use crate::words::counted;
 
-/// The most changes of one command.
+/// The most changes at a time.
 const MOST_CHANGES: usize = 2_000;
 
 /// A repository whose changes are assessed.
 #[derive(Debug)]
-pub(super) struct Assessing {
+pub struct Assessing {
     assessor: Assessor,
     changes: Vec<(Change, Resolved)>,
     /// What was left out of a range, in our words.
-    pub(super) left_out: Vec<String>,
+    pub left_out: Vec<String>,
     /// What they are assessed from.
     pub(super) grounds: Grounds,
 }
@@ -41,7 +41,7 @@ pub(super) struct Assessing {
 struct Found<'f> {
     git: &'f GitProgram,
     repository: &'f Repository,
-    /// All changes of the command, newest first.
+    /// All changes, newest first.
     all: &'f [Resolved],
     grounds: Grounds,
     corpora: Corpora,
@@ -49,7 +49,7 @@ struct Found<'f> {
 
 /// An assessed change.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub struct Looked {
     /// Its place among the changes.
     pub(super) change: usize,
     /// With Tier 1 only: what an investigation starts from.
@@ -68,13 +68,17 @@ impl Assessing {
     /// # Errors
     ///
     /// If there is no repository, a revision is none, or git can't be read.
-    pub(super) fn begin(args: &Risk, places: &Places, project: &Project) -> Result<Self, Failure> {
+    pub fn begin(
+        options: &RiskOptions,
+        (places, project): (&Places, &Project),
+        progress: &dyn Fn(Progress),
+    ) -> Result<Self, Failure> {
         let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
-        let repository = repository(&git, &args.root, project)?;
-        let (grounds, corpora) = Grounds::of(args, places, project)?;
-        let (wanted, left_out) = wanted(&git, &repository, (args, grounds.now))?;
+        let repository = repository(&git, &options.root, project)?;
+        let (grounds, corpora) = Grounds::of(&options.evidence, places, project)?;
+        let (wanted, left_out) = wanted(&git, &repository, (&options.changes, grounds.now))?;
         let found = Found { git: &git, repository: &repository, all: &wanted, grounds, corpora };
-        Ok(Self { left_out, ..found.open(&wanted, (places, project))? })
+        Ok(Self { left_out, ..found.open(&wanted, (places, project), progress)? })
     }
 
     /// Finds a change again that was assessed before, and reads what it was put before.
@@ -86,6 +90,7 @@ impl Assessing {
         assessed: &Assessed,
         root: &Path,
         (places, project): (&Places, &Project),
+        progress: &dyn Fn(Progress),
     ) -> Result<Self, String> {
         let words = |failure: Failure| failure.to_string();
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
@@ -99,7 +104,7 @@ impl Assessing {
         let all: Vec<Resolved> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
         let grounds = assessed.grounds.clone();
         let found = Found { git: &git, repository: &repository, all: &all, grounds, corpora };
-        found.open(&[change], (places, project)).map_err(words)
+        found.open(&[change], (places, project), progress).map_err(words)
     }
 
     /// What the changes are put before.
@@ -108,7 +113,8 @@ impl Assessing {
     }
 
     /// How many changes there are.
-    pub(super) const fn count(&self) -> usize {
+    #[must_use]
+    pub const fn count(&self) -> usize {
         self.changes.len()
     }
 
@@ -138,16 +144,15 @@ impl Assessing {
         self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Failure::from))
     }
 
-    /// Assesses every change, several at once.
+    /// Assesses every change, several at once. What there is to say goes to `notes`, also where it fails.
     ///
     /// # Errors
     ///
     /// If one of them can't be.
-    pub(super) fn look(&self, args: &Risk) -> Result<Vec<Looked>, Failure> {
-        let working = ui::working(&format!("assessing {}", ui::counted(self.changes.len() as u64, "change")));
+    pub fn look(&self, concurrency: NonZeroUsize, notes: &mut Vec<Note>) -> Result<Vec<Looked>, Failure> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(self.changes.len()));
-        let workers = workers(args.concurrency, self.changes.len());
+        let workers = workers(concurrency, self.changes.len());
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
@@ -158,8 +163,7 @@ impl Assessing {
                 });
             }
         });
-        working.finish_and_clear();
-        self.assessor.keep().iter().for_each(|note| ui::note(note));
+        notes.extend(self.assessor.keep().map(Note::from));
         let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut looked = done.into_iter().collect::<Result<Vec<_>, _>>()?;
         looked.sort_by_key(|looked| looked.change);
@@ -181,7 +185,12 @@ impl Assessing {
 
 impl Found<'_> {
     /// Reads what these of all changes are put before.
-    fn open(self, changes: &[Resolved], (places, project): (&Places, &Project)) -> Result<Assessing, Failure> {
+    fn open(
+        self,
+        changes: &[Resolved],
+        (places, project): (&Places, &Project),
+        progress: &dyn Fn(Progress),
+    ) -> Result<Assessing, Failure> {
         let Self { git, repository, all, grounds, corpora } = self;
         let cache = places.cache.join("risk").join(hash(project.key.as_bytes()));
         let options = AssessorOptions {
@@ -195,10 +204,7 @@ impl Found<'_> {
             incidents: corpora.incidents,
             coverage: corpora.coverage,
         };
-        let working = ui::working("reading the history");
-        let assessor = Assessor::open(git, repository, options, &|progress| working.set_message(progress.in_words()));
-        working.finish_and_clear();
-        let assessor = assessor?;
+        let assessor = Assessor::open(git, repository, options, progress)?;
         let read = |resolved: &Resolved| {
             let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
             let change = change::change(git, repository, resolved, assessor.rules(), &limits)?;
@@ -220,9 +226,7 @@ fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Reposi
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
-        Failure::usage(format!(
-            "`{shown}` is not in a git repository; run `proem risk` in one, or name its folder with --root"
-        ))
+        Failure::usage(format!("`{shown}` is in no git repository")).hinting(Hint::NameRepository)
     })
 }
 
@@ -230,22 +234,22 @@ fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Reposi
 fn wanted(
     git: &GitProgram,
     repository: &Repository,
-    (args, now): (&Risk, i64),
+    (changes, now): (&WantedChanges, i64),
 ) -> Result<(Vec<Resolved>, Vec<String>), Failure> {
-    let batch = match Wanted::of(args)? {
-        Wanted::Changes(specs) => {
+    let batch = match changes {
+        WantedChanges::Several(specs) => {
             let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));
             return Ok((resolved.collect::<Result<_, _>>()?, Vec::new()));
         }
-        Wanted::Each(batch) => batch,
+        WantedChanges::Each(batch) => batch,
     };
-    let listing = change::commits_since(git, repository, &batch, MOST_CHANGES)?;
+    let listing = change::commits_since(git, repository, batch, MOST_CHANGES)?;
     if listing.commits.is_empty() {
         return Err(Failure::usage("there are no commits in this range or since that time; nothing is assessed"));
     }
     let mut left_out = Vec::new();
     if listing.merges > 0 {
-        left_out.push(format!("{} left out", ui::counted(u64::from(listing.merges), "merge")));
+        left_out.push(format!("{} left out", counted(u64::from(listing.merges), "merge")));
     }
     if listing.more {
         left_out.push(format!("only the newest {MOST_CHANGES} commits are assessed; choose a shorter range"));

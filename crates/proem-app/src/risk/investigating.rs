@@ -1,11 +1,11 @@
 //! Assessments investigated by a model, and reported.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use indicatif::ProgressBar;
 use proem_agents::risk::investigation::{Investigated, Investigation, Subject};
 use proem_agents::risk::report::Report;
 use proem_engine::run::{Question, What};
@@ -20,12 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::assessing::{Assessing, Looked};
 use super::recording::{self, Done, Earlier, Kept};
 use super::setting::{Investigator, Setting};
-use crate::args::risk::Risk;
-use crate::commands::run::single::unused;
-use crate::failure::Failure;
-use crate::ui;
-use proem_app::Note;
-use proem_app::records::writing::Writing;
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::records::writing::Writing;
 
 /// A change that is reported.
 struct Reported {
@@ -36,24 +33,36 @@ struct Reported {
     unbooked: Option<String>,
     /// What is said of what its prompts had learned.
     learned: Vec<Note>,
+    /// Why it is not recorded, if nobody was asked about it and it could not be.
+    unrecorded: Option<Note>,
+}
+
+/// Reports of changes.
+#[derive(Debug)]
+pub struct Reports {
+    /// One for each change, in their order.
+    pub reports: Vec<Report>,
+    /// What could not be recorded after a model was asked.
+    pub trouble: Option<String>,
 }
 
 impl Setting {
     /// Investigates what the rules want investigated, several changes at once, records every assessment
-    /// and reports it.
-    pub(super) async fn reports(
+    /// and reports it. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If what a change stands on can't be read, or an investigation can't be recorded as begun.
+    pub async fn reports(
         &self,
-        args: &Risk,
-        assessing: &Assessing,
-        looked: &[Looked],
+        (assessing, looked): (&Assessing, &[Looked]),
+        concurrency: NonZeroUsize,
         stop: &CancellationToken,
-    ) -> Result<(Vec<Report>, Option<String>), Failure> {
-        assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
-        let bar = self.bar(looked);
+        notes: &mut Vec<Note>,
+    ) -> Result<Reports, Failure> {
         let one = |looked| self.report(assessing, looked, stop);
-        let all: Vec<_> = stream::iter(looked).map(one).buffered(args.concurrency.get()).collect().await;
-        bar.finish_and_clear();
-        unused(self.investigator.as_ref().ok().and_then(|investigator| investigator.replayer.as_deref()));
+        let mut all: Vec<_> = stream::iter(looked).map(one).buffered(concurrency.get()).collect().await;
+        notes.extend(all.iter_mut().flatten().filter_map(|reported| reported.unrecorded.take()));
         let mut reports = Vec::with_capacity(all.len());
         let (mut trouble, mut unbooked, mut learned) = (None, None, BTreeSet::new());
         for reported in all {
@@ -63,11 +72,9 @@ impl Setting {
             trouble = trouble.or(reported.trouble);
             unbooked = unbooked.or(reported.unbooked);
         }
-        ui::notes(&learned);
-        if let Some(why) = unbooked {
-            ui::note(&format!("{why}; the level comes from the rules alone"));
-        }
-        Ok((reports, trouble))
+        notes.extend(learned);
+        notes.extend(unbooked.map(|why| Note::from(format!("{why}; the level comes from the rules alone"))));
+        Ok(Reports { reports, trouble })
     }
 
     /// One change: investigated if it should and can be, recorded, reported.
@@ -79,8 +86,8 @@ impl Setting {
     ) -> Result<Reported, Failure> {
         let id = self.records.as_ref().map(|_| Writing::id()).transpose()?;
         let kept = Kept { setting: self, assessing, looked };
-        match &self.investigator {
-            Ok(investigator) if looked.first.investigate == Investigate::Yes => {
+        match self.investigator() {
+            Some(investigator) if looked.first.investigate == Investigate::Yes => {
                 let Some(look) = assessing.look_at(looked.change).transpose()? else {
                     return Err(Failure::bug("a change is missing", looked.change));
                 };
@@ -92,7 +99,13 @@ impl Setting {
                     let done = Done { investigated, made, earlier: Earlier::default(), began };
                     let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
                     let learned = self.said(&done.investigated);
-                    return Ok(Reported { report: kept.report(None, Some(&done))?, trouble: None, unbooked, learned });
+                    return Ok(Reported {
+                        report: kept.report(None, Some(&done))?,
+                        trouble: None,
+                        unbooked,
+                        learned,
+                        unrecorded: None,
+                    });
                 };
                 let common = records.kept();
                 let start = kept.start(id.clone(), investigator, &subject)?;
@@ -103,14 +116,15 @@ impl Setting {
                 let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
                 let learned = self.said(&done.investigated);
                 let (report, trouble) = kept.ended(&recording, &done).await?;
-                Ok(Reported { report, trouble, unbooked, learned })
+                Ok(Reported { report, trouble, unbooked, learned, unrecorded: None })
             }
             _ => {
                 let report = kept.report(id.as_ref(), None)?;
-                if let Some((records, id)) = self.records.as_ref().zip(id) {
-                    recording::assessed(self, records, id, &kept, &report).await;
-                }
-                Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new() })
+                let unrecorded = match self.records.as_ref().zip(id) {
+                    Some((records, id)) => recording::assessed(self, records, id, (&kept, &report)).await,
+                    None => None,
+                };
+                Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new(), unrecorded })
             }
         }
     }
@@ -171,18 +185,6 @@ impl Setting {
         let time = Duration::from_millis(u64::from(self.limits.total_ms));
         Bounds { stop: stop.clone(), time: Some(time) }
     }
-
-    fn bar(&self, looked: &[Looked]) -> ProgressBar {
-        match &self.investigator {
-            Ok(investigator) => asking(investigator),
-            Err(_) => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
-        }
-    }
-}
-
-/// Says on a terminal who is asked.
-pub(super) fn asking(investigator: &Investigator) -> ProgressBar {
-    ui::working(&format!("asking {}/{}", investigator.asked.endpoint.name, investigator.asked.model.name))
 }
 
 /// What an investigation never does.

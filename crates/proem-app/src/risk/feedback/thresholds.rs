@@ -7,10 +7,10 @@ use proem_runtime::files::{self, Access, Content};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
-use proem_app::places::Places;
-use proem_app::project::Project;
-use proem_app::trust::hash;
+use crate::error::Error as Failure;
+use crate::places::Places;
+use crate::project::Project;
+use crate::trust::hash;
 
 /// The folder in the state folder.
 const FOLDER: &str = "risk-thresholds";

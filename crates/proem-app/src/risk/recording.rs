@@ -21,10 +21,10 @@ use tokio::time::Instant;
 use super::assessing::{Assessing, Looked};
 use super::made;
 use super::setting::{Investigator, Setting};
-use crate::failure::Failure;
-use crate::ui;
-use proem_app::records::writing::Writing;
-use proem_app::when;
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::records::writing::Writing;
+use crate::when;
 
 /// An investigation with what it took.
 pub(super) struct Done {
@@ -144,7 +144,7 @@ impl<'k> Kept<'k> {
         let Some((change, resolved)) = self.assessing.change(self.looked.change) else {
             return Err(Failure::bug("a change is missing", self.looked.change));
         };
-        let investigator = self.setting.investigator.as_ref().ok();
+        let investigator = self.setting.investigator();
         let spent = done.zip(investigator).map(|(done, investigator)| spent(done, investigator));
         let about = About {
             id: id.map(|id| id.short().to_owned()),
@@ -202,10 +202,10 @@ impl<'k> Kept<'k> {
     fn notes(&self, done: Option<&Done>) -> Vec<String> {
         let lost = done.map_or(0, |done| done.earlier.lost);
         let unbooked = done.and_then(|done| unbooked(&done.investigated));
-        match &self.setting.investigator {
-            Ok(_) if let Some(why) = unbooked => vec![why.to_owned()],
-            Err(why) if self.looked.full.investigate == Investigate::Yes => vec![why.clone()],
-            Ok(_) if lost > 0 => vec![format!(
+        match self.setting.unasked() {
+            None if let Some(why) = unbooked => vec![why.to_owned()],
+            Some(why) if self.looked.full.investigate == Investigate::Yes => vec![why.to_owned()],
+            None if lost > 0 => vec![format!(
                 "{} lost when the process ended, so the tokens used are not known",
                 if lost == 1 { "an answer was".to_owned() } else { format!("{lost} answers were") }
             )],
@@ -277,18 +277,21 @@ fn evaluations(setting: &Setting, done: &Done) -> Vec<Evaluation> {
 
 /// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
 /// depends on it.
-pub(super) async fn assessed(setting: &Setting, records: &Writing, id: RunId, kept: &Kept<'_>, report: &Report) {
-    if let Err(why) = write(setting, records, id, kept, report).await {
-        ui::note(&format!("the assessment is not recorded: {why}"));
-    }
+pub(super) async fn assessed(
+    setting: &Setting,
+    records: &Writing,
+    id: RunId,
+    (kept, report): (&Kept<'_>, &Report),
+) -> Option<Note> {
+    let written = write(setting, records, id, (kept, report)).await;
+    written.err().map(|why| format!("the assessment is not recorded: {why}").into())
 }
 
 async fn write(
     setting: &Setting,
     records: &Writing,
     id: RunId,
-    kept: &Kept<'_>,
-    report: &Report,
+    (kept, report): (&Kept<'_>, &Report),
 ) -> Result<(), Failure> {
     let common = records.kept();
     let keep = |text: String| match common.keeping {

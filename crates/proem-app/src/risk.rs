@@ -1,0 +1,18 @@
+//! How risky changes of a repository are: assessed, investigated by a model, recorded, and made again.
+//!
+//! The level is the code's; a model explains it or raises it, if there is a key for one. Nothing of the assessed
+//! repository runs, and none of its files configures how it is judged.
+//!
+//! [`options::RiskOptions`] say what is meant. [`assessing::Assessing`] finds the changes and puts them before their
+//! history; [`setting::Setting`] is what all investigations share, and makes reports of them. [`again`] makes
+//! recorded ones anew or goes on with them, and [`feedback`] counts what persons say of them.
+
+pub mod again;
+pub mod assessing;
+pub mod feedback;
+pub mod grounds;
+pub mod investigating;
+pub mod made;
+pub mod options;
+mod recording;
+pub mod setting;

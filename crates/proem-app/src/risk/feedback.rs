@@ -1,0 +1,194 @@
+//! What persons say of assessments, counted; thresholds that follow from it, taken over and taken back.
+//!
+//! Only this changes thresholds, and it reads none of the assessed repository's files: a change can't configure
+//! its own review.
+
+pub mod asking;
+mod thresholds;
+
+use std::collections::BTreeMap;
+
+use proem_agents::risk::feedback::{
+    KIND, Meter, Said, Suggestion, Tally, Verdict, applied, note, read_note, read_signals, suggest, tally,
+};
+use proem_agents::risk::report::Rate;
+use proem_engine::run::Time;
+use proem_guard::show;
+use proem_risk::level::Thresholds;
+use proem_runtime::Environment;
+use proem_store::query::{JudgedRow, Listed, RunsWanted};
+use proem_store::record::{NewFeedback, RunId};
+use proem_store::{Access, Store};
+
+use self::thresholds::Kept;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Noted};
+use crate::places::Places;
+use crate::project::Project;
+use crate::{records, when};
+
+/// The most runs that `last~N` looks back.
+const MOST_RUNS: u32 = 1_000;
+
+/// What was said over a period, and what follows.
+#[derive(Debug)]
+pub struct Judged {
+    /// The first day of the period.
+    pub since: String,
+    /// What was said, counted.
+    pub tally: Tally,
+    /// Thresholds that follow from it.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// What a person says of an assessment.
+#[derive(Debug, Clone, Copy)]
+pub struct Opinion<'o> {
+    /// Whether it was right.
+    pub said: Said,
+    /// The metrics that are meant; without any, all that were HIGH.
+    pub about: &'o [Meter],
+    /// Why it was not; empty where it was.
+    pub reason: &'o str,
+}
+
+/// Thresholds before and after some were taken back.
+#[derive(Debug)]
+pub struct TakenBack {
+    /// Those that counted.
+    pub before: Thresholds,
+    /// Those that count.
+    pub after: Thresholds,
+}
+
+/// This project's thresholds: those that its user took over, or the shipped ones.
+///
+/// # Errors
+///
+/// If they are there and can't be used: other thresholds would give another level.
+pub(super) fn thresholds(places: &Places, project: &Project) -> Result<Thresholds, Failure> {
+    Kept::load(places, project)?.in_force()
+}
+
+/// How often a HIGH was said to be a false alarm since a time, of all that anybody judged.
+///
+/// # Errors
+///
+/// What the store says.
+pub(super) async fn rates(store: &Store, project: &Project, since: Time) -> Result<BTreeMap<Meter, Rate>, Failure> {
+    let tally = tally(&verdicts(&store.judged(&records::owner(project), KIND, since).await?));
+    let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
+    Ok(judged.map(|metric| (metric.metric, Rate { count: metric.false_positives, n: metric.n })).collect())
+}
+
+fn verdicts(rows: &[JudgedRow]) -> Vec<Verdict> {
+    let verdict = |row: &JudgedRow| {
+        let (meters, reason) = read_note(&row.feedback.note);
+        Some(Verdict {
+            run: row.run.0.clone(),
+            at: row.feedback.at.0,
+            said: Said::parse(&row.feedback.verdict)?,
+            meters,
+            reason: reason.to_owned(),
+            signals: row.settings.get("risk").map(read_signals).unwrap_or_default(),
+        })
+    };
+    rows.iter().filter_map(verdict).collect()
+}
+
+/// What was said since a day such as `2026-11-01`, or since `90d` ago, and what follows.
+///
+/// # Errors
+///
+/// If `since` is no time, or the records or the project's thresholds can't be read.
+pub async fn judged((places, project): (&Places, &Project), since: &str) -> Result<Noted<Judged>, Failure> {
+    let zone = records::zone(&project.config.budget)?;
+    let since = when::since(since, when::now(), &zone)?;
+    let Noted { value: store, notes } = records::look(places, project).await?;
+    let rows = store.judged(&records::owner(project), KIND, since).await?;
+    let tally = tally(&verdicts(&rows));
+    let suggestions = suggest(&tally, &thresholds(places, project)?);
+    Ok(Noted { value: Judged { since: when::date(since, &zone), tally, suggestions }, notes })
+}
+
+/// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.
+///
+/// # Errors
+///
+/// If the records can't be written, or there is no such assessment.
+pub async fn say((places, project): (&Places, &Project), run: &str, opinion: Opinion<'_>) -> Result<RunId, Failure> {
+    let store = records::open(places, project, Access::Write).await?.store;
+    let written = write(&store, (places, project), run, opinion).await;
+    store.close().await;
+    written
+}
+
+async fn write(
+    store: &Store,
+    (places, project): (&Places, &Project),
+    run: &str,
+    opinion: Opinion<'_>,
+) -> Result<RunId, Failure> {
+    let run = found(store, project, run).await?;
+    let Opinion { said, about, reason } = opinion;
+    let feedback = NewFeedback {
+        evaluation: None,
+        run: run.clone(),
+        actor: records::actor(&Environment::inherited(), places.channel),
+        at: when::now(),
+        verdict: said.as_str().to_owned(),
+        note: note(about, reason),
+    };
+    store.feedback(feedback).await?;
+    Ok(run)
+}
+
+/// The assessment whose id begins like that; `last` counts assessments only.
+async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Failure> {
+    let wanted = RunsWanted { project: Some(records::owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };
+    let back = match id.strip_prefix("last") {
+        Some("") => Some(0),
+        Some(rest) => rest.strip_prefix('~').and_then(|rest| rest.parse::<usize>().ok()),
+        None => None,
+    };
+    if let Some(back) = back {
+        let mut assessments = store.runs(&wanted).await?.into_iter().filter(|run| run.kind == KIND);
+        let missing = || Failure::finding("there is no such assessment in the records").hinting(Hint::RecordAssessment);
+        return Ok(assessments.nth(back).ok_or_else(missing)?.id);
+    }
+    let run = store.find(Some(&records::owner(project)), Listed::Any, id).await?;
+    let row = store.run(&run).await?.row;
+    if row.kind != KIND {
+        let shown = show::terminal_str(id);
+        return Err(Failure::usage(format!("run `{shown}` is not an assessment")).hinting(Hint::ReadAssessmentId));
+    }
+    Ok(run)
+}
+
+/// Takes suggested thresholds over.
+///
+/// # Errors
+///
+/// If what was taken over before can't be used, or the file can't be written.
+pub fn apply((places, project): (&Places, &Project), suggestions: &[Suggestion]) -> Result<(), Failure> {
+    let mut kept = Kept::load(places, project)?;
+    let new = applied(&kept.in_force()?, suggestions);
+    new.check().map_err(|error| Failure::bug("suggested thresholds", error))?;
+    kept.take(new);
+    kept.store(places, project)
+}
+
+/// Takes back what was taken over last.
+///
+/// # Errors
+///
+/// If nothing was taken over, what was can't be used, or the file can't be written.
+pub fn undo(places: &Places, project: &Project) -> Result<TakenBack, Failure> {
+    let mut kept = Kept::load(places, project)?;
+    let before = kept.in_force()?;
+    if !kept.undo() {
+        return Err(Failure::finding("no threshold was applied, so there is nothing to undo"));
+    }
+    kept.store(places, project)?;
+    Ok(TakenBack { before, after: kept.in_force()? })
+}

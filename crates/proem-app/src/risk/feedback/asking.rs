@@ -1,0 +1,65 @@
+//! What a model makes of feedback: the prompt `risk/feedback`, asked like any other.
+
+use proem_agents::risk::feedback::{Heard, inputs};
+use proem_engine::providers::Providers;
+use proem_engine::run::Ended;
+use proem_llm::endpoint::Key;
+use proem_runtime::Environment;
+use tokio_util::sync::CancellationToken;
+
+use super::Judged;
+use crate::calling::{self, WantedModel};
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::project::Project;
+use crate::run::options::{Carriage, RunOptions};
+use crate::run::setting::Setting;
+
+/// The prompt that [`ask`] asks with.
+pub const PROMPT: &str = "risk/feedback";
+
+/// Why nobody is asked although nobody said so: there is no key.
+///
+/// # Errors
+///
+/// If the prompt or the model is not there.
+pub fn unasked(options: &RunOptions, project: &Project) -> Result<Option<String>, Failure> {
+    let prompt = project.book()?.prompt(PROMPT, None)?;
+    let is_replayed = matches!(options.carriage, Carriage::Cassettes(_));
+    if is_replayed || options.model.is_some() || options.provider.is_some() {
+        return Ok(None);
+    }
+    let wanted = WantedModel { prompt: prompt.file.header.model.as_deref(), ..WantedModel::default() };
+    let asked = calling::ask(&project.config, &Providers::load()?, &wanted, &Environment::inherited())?;
+    Ok(matches!(asked.endpoint.key, Key::Missing { .. }).then(|| {
+        let variable = asked.endpoint.key.variable().unwrap_or("a key");
+        format!("no model is asked: {variable} is not set")
+    }))
+}
+
+/// Asks what a model makes of it, by the setting of a run of [`PROMPT`]. An answer that can't be used is noted: the
+/// counts stand without it.
+///
+/// # Errors
+///
+/// If the request can't be made, or the run can't be recorded as begun.
+pub async fn ask(
+    setting: &Setting,
+    judged: &Judged,
+    stop: &CancellationToken,
+    notes: &mut Vec<Note>,
+) -> Result<Option<Heard>, Failure> {
+    let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
+    match setting.ask(&inputs.into(), None, stop).await?.outcome.ended {
+        Ended::Answered { value } => {
+            let value = proem_guard::show::value(&value);
+            Heard::read(&value, &judged.suggestions)
+                .map(Some)
+                .map_err(|error| Failure::bug("an answer that matches its schema", error))
+        }
+        Ended::FellBack { .. } | Ended::Failed { .. } => {
+            notes.push("the model gave no usable answer; the counts and suggestions are complete without it".into());
+            Ok(None)
+        }
+    }
+}
