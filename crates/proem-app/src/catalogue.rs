@@ -1,22 +1,27 @@
 //! Reads a project's catalogue with what this user approved of it.
 
+mod approving;
+mod refreshing;
 mod stored;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proem_guard::show;
+use proem_engine::tokens::{OpenAi, TokenCounter as _};
+use proem_guard::{Untrusted, show};
 use proem_runtime::catalogue::{Holds, MANIFESTS, NamedBy, NamedSource, Sources, discover};
 use proem_runtime::files::{self, Access};
-use proem_select::catalogue::{Approvals, Catalogue, Hash, Name, Standing};
+use proem_select::catalogue::{Approvals, Capability, Catalogue, Hash, Name, Standing};
 
 use crate::config::CatalogueFiles;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::{Project, Reading};
 use crate::trust::{TrustStore, Vouched, hash};
 
+pub use approving::{Approving, found_in, wanted};
+pub use refreshing::{Refreshed, refresh};
 pub use stored::{embedded_manifest, read_manifest, write_manifest};
 
 /// How many problems are told as notes.
@@ -160,4 +165,34 @@ pub fn missing(servers: &[ServerState]) -> Option<String> {
     let and = if more > 0 { format!(" and {more} more") } else { String::new() };
     let names = names.join(", ");
     Some(format!("there is no manifest for {names}{and}; save the answer to `tools/list` as `{MANIFESTS}/SERVER.json`"))
+}
+
+/// The project around a folder with its catalogue. What there is to say about the project goes to `said`, also if
+/// the catalogue can't be read.
+///
+/// # Errors
+///
+/// If the project or its catalogue can't be read.
+pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(Project, Loaded), Failure> {
+    let project = Project::open(root, places, Reading::Trusted)?;
+    said.extend(project.all_notes());
+    let loaded = load(&project, places)?;
+    Ok((project, loaded))
+}
+
+/// The tokens of an entry's definition as o200k counts them: name, description and parameters.
+#[must_use]
+pub fn tokens(entry: &Capability) -> usize {
+    let mut text = format!("{} {}", entry.name(), plain(&entry.definition().description));
+    if let Some(parameters) = entry.parameters_text() {
+        text.push(' ');
+        text.push_str(&plain(&parameters));
+    }
+    OpenAi::O200k.count(&text)
+}
+
+/// The exact text, on its way to JSON, a counter or an escaping writer.
+#[must_use]
+pub fn plain(text: &Untrusted<String>) -> String {
+    show::json(text).as_str().unwrap_or_default().to_owned()
 }

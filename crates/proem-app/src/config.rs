@@ -4,6 +4,7 @@
 //! restrict: its caps apply where they are lower, everything else in it is ignored.
 
 mod amount;
+pub mod document;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -25,22 +26,22 @@ use crate::error::Error as Failure;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The model or role that is counted, planned and encoded for; without it, what the prompt
+    /// The model or role whose tokeniser, limits and API format apply; without it, what the prompt
     /// file names.
     pub model: Option<String>,
     /// What prompts are assembled from.
     pub assemble: Settings,
-    /// The prompt that Proem's replaces, relative to this file; token savings are measured
+    /// The prompt that Proem's prompt replaces, relative to this file; token savings are measured
     /// against it.
     pub baseline: Option<String>,
-    /// Where tools and skills are found, beside the places that are always looked at.
+    /// Where tools and skills are found, in addition to the places that are always searched.
     pub catalogue: CatalogueFiles,
-    /// The model that stands behind a role, such as `small`: a model's name, or `PROVIDER/MODEL`.
+    /// The model that a role stands for, such as `small`: a model's name, or `PROVIDER/MODEL`.
     pub roles: BTreeMap<String, String>,
-    /// Servers that run models, by a name of yours; `anthropic` and `openai` are known and may be
-    /// changed.
+    /// Servers that run models, each under a name that you choose; `anthropic` and `openai` are known
+    /// and may be changed.
     pub providers: BTreeMap<String, ProviderFile>,
-    /// What calls may cost. A project's file may only lower what yours says, unless you trust it.
+    /// Limits on the cost of calls. A project's file can only lower yours, unless you trust it.
     pub budget: BudgetFile,
     /// What is kept of runs, and for how long.
     pub records: RecordsFile,
@@ -48,8 +49,8 @@ pub struct Config {
     pub adapt: AdaptFile,
     /// How long git may take.
     pub git: GitFile,
-    /// Which model says how near texts are in meaning; without it, the one that ships with Proem,
-    /// which runs on this machine.
+    /// The embedding model, which says how similar texts are in meaning; without it, the one that
+    /// ships with Proem, which runs on this machine.
     pub embedding: EmbeddingFile,
 }
 
@@ -73,12 +74,12 @@ pub enum Protocol {
 pub struct ProviderFile {
     /// The protocol that it speaks, `anthropic` or `openai`; without it, `openai`.
     pub protocol: Option<Protocol>,
-    /// What every path is put behind, such as `http://127.0.0.1:11434/v1`.
+    /// The base URL of the API, to which every path is added, such as `http://127.0.0.1:11434/v1`.
     pub base_url: Option<String>,
     /// The name of the environment variable that holds its key; without it, no key is sent. Never
     /// the key itself.
     pub key: Option<String>,
-    /// How its models are held to a schema: `tool`, `schema`, `object` or `text`.
+    /// How the answers of its models are constrained to a schema: `tool`, `schema`, `object` or `text`.
     pub answers: Option<Answers>,
     /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
     pub stream: Option<bool>,
@@ -92,7 +93,7 @@ pub struct ProviderFile {
     pub connect_seconds: Option<NonZeroU32>,
     /// The longest that an attempt may take, in seconds.
     pub call_seconds: Option<NonZeroU32>,
-    /// The longest that nothing may come while an answer is read, in seconds.
+    /// The longest pause within an answer, in seconds.
     pub idle_seconds: Option<NonZeroU32>,
     /// The most bytes of an answer.
     pub answer_bytes: Option<NonZeroUsize>,
@@ -179,7 +180,7 @@ impl GitFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetFile {
-    /// The time zone by which days and months begin, such as "Europe/Berlin"; without it, UTC.
+    /// The time zone in which days and months begin, such as "Europe/Berlin"; without it, UTC.
     pub zone: Option<String>,
     /// What all of this user's projects may spend together.
     pub user: Limits,
@@ -226,7 +227,7 @@ pub enum KeepRecords {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordsFile {
-    /// `content`, `hashes` or `nothing`.
+    /// What is recorded of texts: their `content`, only `hashes`, or `nothing`.
     pub keep: KeepRecords,
     /// After how many days runs are deleted, those of all projects; without it, 90. Only your own
     /// configuration decides this.

@@ -4,14 +4,18 @@
 //! [`Error`] says what kind of failure it is and, as a [`Hint`], what could be done about it. No text here names a
 //! flag or a command: whoever shows a hint words it.
 
+pub mod adapt;
+pub mod assemble;
 pub mod book;
 pub mod calling;
 pub mod catalogue;
 pub mod config;
+pub mod cost;
 pub mod embedding;
 pub mod error;
 pub mod factors;
 pub mod guarding;
+pub mod init;
 pub mod message;
 pub mod places;
 pub mod project;
@@ -19,8 +23,11 @@ pub mod records;
 pub mod risk;
 pub mod run;
 pub mod runs;
+pub mod scan;
 pub mod secrets;
+pub mod select;
 pub mod selecting;
+pub mod tokens;
 pub mod trust;
 pub mod when;
 pub mod words;

@@ -6,8 +6,25 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Hint {
+    /// Say what mode the task is to be done in.
+    ChooseMode,
     /// Name the folder that the task is about.
     NameFolder,
+    /// Choose another folder, whose project is meant.
+    ChooseFolder,
+    /// End the trust in what is being edited.
+    EndEditing {
+        /// The path that is edited, escaped.
+        path: String,
+    },
+    /// See every key of the configuration.
+    SeeEveryKey,
+    /// See which agents have recorded results.
+    ListFailures,
+    /// See the names of the catalogue.
+    ListCatalogue,
+    /// Measure by recorded calls how far counts are from what providers report.
+    MeasureCounts,
     /// Look at the project's files that are not trusted, and decide.
     ReviewTrust,
     /// Name a model of the provider, or set it at a place of the configuration, in words.

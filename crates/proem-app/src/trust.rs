@@ -7,6 +7,10 @@
 //! Invariants: a store that can't be read is never overwritten; whoever changes it holds its lock,
 //! so of several processes none loses what another wrote.
 
+pub mod candidates;
+mod place;
+mod states;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -19,6 +23,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error as Failure;
+
+pub use self::place::{Before, EditingOffer, Reviewed, RevokeScope, Revoked, TrustPlace};
+pub use self::states::{TrustEntry, TrustState, entries};
 
 const FILE: &str = "trust.json";
 const LOCK: &str = "trust.lock";

@@ -1,5 +1,6 @@
 //! The command line, as `--help` documents it.
 
+mod assemble;
 pub(crate) mod book;
 mod models;
 pub(crate) mod records;
@@ -8,13 +9,13 @@ pub(crate) mod risk;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use proem_agents::prompted::Given;
-use proem_app::records::writing::Record;
-use proem_app::run::options::{Carriage, RunOptions};
-use proem_engine::run::Limits;
+use proem_app::scan::ScanOptions;
+use proem_app::select::SelectOptions;
+use proem_app::tokens::TokensOptions;
 use proem_runtime::readers::Kind;
 use proem_text::Source;
 
+pub(crate) use self::assemble::{Assemble, Format};
 pub(crate) use self::book::{BookCommand, BookPlace, BookTest};
 use self::models::with_models;
 
@@ -183,90 +184,6 @@ const INIT_EXAMPLES: &str = "\
 Examples:
   proem init
   proem init --from prompts/agent.md    # split an existing prompt and measure against it";
-
-/// How a mode is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// Infer it from hints and from what the task asks
-    Auto,
-    /// Investigate and propose a plan
-    Plan,
-    /// Make the change
-    Act,
-    /// Assess existing code or a change, without editing
-    Review,
-}
-
-/// What the caller says about uncommitted changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GitChangesArg {
-    /// Not stated; the work tree does not influence the mode
-    Auto,
-    /// There are some: use mode act, unless --interactive or --mode says otherwise
-    Yes,
-    /// There are none that matter
-    No,
-}
-
-/// How the prompt is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// One text under five headings
-    Text,
-    /// A body for Anthropic's Messages API
-    Anthropic,
-    /// A body for OpenAI's Chat Completions API
-    Openai,
-    /// The selection, the messages and the full token report
-    Json,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct Assemble {
-    /// What is to be done; `-` reads it from standard input
-    pub(crate) task: String,
-    /// How to work on it
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) mode: ModeArg,
-    /// A person takes part: use mode plan, unless --mode says otherwise
-    #[arg(long)]
-    pub(crate) interactive: bool,
-    /// Whether there are uncommitted changes
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub(crate) git_changes: GitChangesArg,
-    /// The folder the task is about
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Somebody else wrote the task: mark it as untrusted text
-    #[arg(long)]
-    pub(crate) task_untrusted: bool,
-    /// How to print the prompt
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) json: bool,
-    /// Explain on standard error where every token comes from
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// The model or role whose tokeniser, limits and API format apply, instead of the prompt's own
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
-    #[arg(long, value_name = "NAME")]
-    pub(crate) provider: Option<String>,
-    /// Maximum number of input tokens
-    #[arg(long, value_name = "TOKENS")]
-    pub(crate) budget: Option<usize>,
-    /// The version of the prompt, instead of the current one
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) prompt_version: Option<String>,
-    #[command(flatten)]
-    pub(crate) wishes: records::Wishes,
-    /// Keep no record of it
-    #[arg(long)]
-    pub(crate) no_record: bool,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogueCommand {
@@ -499,14 +416,14 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// How much is read of a file that was named, in bytes.
-    pub(crate) fn file_bytes(&self) -> usize {
-        self.max_bytes.unwrap_or(16 * 1024 * 1024)
-    }
-
-    /// The largest file of a folder that is read, in bytes.
-    pub(crate) fn folder_file_bytes(&self) -> usize {
-        self.max_bytes.unwrap_or(1024 * 1024)
+    /// How files are read and judged.
+    pub(crate) fn options(&self) -> ScanOptions {
+        ScanOptions {
+            kind: self.kind.map(Into::into),
+            source: self.source.clone(),
+            file_bytes: self.max_bytes.unwrap_or(16 * 1024 * 1024),
+            folder_file_bytes: self.max_bytes.unwrap_or(1024 * 1024),
+        }
     }
 }
 
@@ -554,6 +471,18 @@ pub(crate) struct Select {
     pub(crate) json: bool,
 }
 
+impl Select {
+    /// What is ranked, and by what.
+    pub(crate) fn options(&self) -> SelectOptions {
+        SelectOptions {
+            catalogue: self.catalogue.clone(),
+            root: self.root.clone(),
+            usage: self.usage.clone(),
+            words_only: self.no_embedding.then(|| "`--no-embedding`: ranked by shared words".to_owned()),
+        }
+    }
+}
+
 #[derive(Debug, Parser)]
 pub(crate) struct Tokens {
     /// Files; `-` is standard input
@@ -571,6 +500,13 @@ pub(crate) struct Tokens {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Tokens {
+    /// What tokens are counted by.
+    pub(crate) fn options(&self) -> TokensOptions {
+        TokensOptions { model: self.model.clone(), provider: self.provider.clone(), root: self.root.clone() }
+    }
 }
 
 #[derive(Debug, Parser)]

@@ -3,6 +3,9 @@
 use proem_app::message::Message;
 use proem_app::{Hint, Note};
 
+/// How a person chooses another mode than the one that nothing chose.
+pub(crate) const OTHERWISE: &str = "choose another mode with --mode act or --mode review";
+
 /// A message with what could be done behind it.
 pub(crate) fn in_words(message: &Message) -> String {
     format!("{}{}", message.text, message.hint.as_ref().map(tail).unwrap_or_default())
@@ -20,8 +23,15 @@ pub(crate) fn of_note(note: &Note) -> String {
 /// What stands behind a message, its separator included.
 pub(crate) fn tail(hint: &Hint) -> String {
     match hint {
+        Hint::ChooseMode => format!("; {OTHERWISE}"),
         Hint::NameFolder => "; --root takes the folder that the task is about".to_owned(),
         Hint::ReviewTrust => "; review with `proem trust`".to_owned(),
+        Hint::ChooseFolder => ", or choose another --root".to_owned(),
+        Hint::EndEditing { path } => format!("; `proem trust revoke {path}` ends that"),
+        Hint::SeeEveryKey => "; `proem init --print` has every key".to_owned(),
+        Hint::ListFailures => "; `proem failures list` names agents".to_owned(),
+        Hint::ListCatalogue => "; `proem catalogue list` shows the names".to_owned(),
+        Hint::MeasureCounts => "; `proem cost fit` measures it by recorded calls".to_owned(),
         Hint::NameModel { or_set } => format!("; name one of its models with --model, or set {or_set}"),
         Hint::NameProvider(known) => {
             format!(
@@ -66,6 +76,7 @@ mod tests {
     fn hints_name_flags_and_commands() {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         for (hint, expected) in [
+            (Hint::ChooseMode, "x; --mode act or --mode review says otherwise"),
             (Hint::NameFolder, "x; --root takes the folder that the task is about"),
             (
                 Hint::NameModel { or_set: "`small`".to_owned() },
@@ -93,6 +104,12 @@ mod tests {
             (Hint::AdoptRecords, "x; look at `proem store adopt`"),
             (Hint::AssessAnew, "x; assess the change again with `proem risk`"),
             (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
+            (Hint::SeeEveryKey, "x; `proem init --print` has every key"),
+            (Hint::ListFailures, "x; `proem failures list` names agents"),
+            (Hint::ListCatalogue, "x; `proem catalogue list` shows the names"),
+            (Hint::MeasureCounts, "x; `proem cost fit` measures it by recorded calls"),
+            (Hint::ChooseFolder, "x, or choose another --root"),
+            (Hint::EndEditing { path: "a".to_owned() }, "x; `proem trust revoke a` ends that"),
         ] {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }

@@ -9,18 +9,17 @@ mod show;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::tokens::{OpenAi, TokenCounter as _};
-use proem_guard::{Guard, Untrusted, show as door};
-use proem_select::catalogue::{Approval, Capability, Catalogue, Finding, Kind, Modes, Name, findings, signature};
+use proem_guard::show as door;
+use proem_select::catalogue::{Approval, Capability, Finding, Kind, Modes, Name, signature};
 use proem_select::mode::Mode;
 use serde_json::{Value, json};
 
 use crate::args::CatalogueCommand;
 use crate::failure::Failure;
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::Project;
 
-pub(super) use proem_app::catalogue::{Loaded, load};
+pub(super) use proem_app::catalogue::{Loaded, found_in, plain, tokens};
 
 pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -35,25 +34,11 @@ pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
 /// The project around a folder with its catalogue.
 pub(super) fn open(root: &Path) -> Result<(Project, Places, Loaded), Failure> {
     let places = crate::places()?;
-    let project = Project::open(root, &places, Reading::Trusted)?;
-    crate::ui::notes(&project.all_notes());
-    let loaded = load(&project, &places)?;
+    let mut said = Vec::new();
+    let opened = proem_app::catalogue::open(root, &places, &mut said);
+    crate::ui::notes(&said);
+    let (project, loaded) = opened?;
     Ok((project, places, loaded))
-}
-
-/// The tokens of an entry's definition as o200k counts them: name, description and parameters.
-pub(super) fn tokens(entry: &Capability) -> usize {
-    let mut text = format!("{} {}", entry.name(), plain(&entry.definition().description));
-    if let Some(parameters) = entry.parameters_text() {
-        text.push(' ');
-        text.push_str(&plain(&parameters));
-    }
-    OpenAi::O200k.count(&text)
-}
-
-/// The exact text, on its way to JSON, a counter or an escaping writer.
-fn plain(text: &Untrusted<String>) -> String {
-    door::json(text).as_str().unwrap_or_default().to_owned()
 }
 
 pub(super) const fn approval_word(entry: &Capability) -> &'static str {
@@ -99,13 +84,6 @@ fn place(entry: &Capability) -> String {
 }
 
 /// What was found about one entry; findings are sorted by name.
-/// What a person should know about the entries, their words included.
-fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
-    let guard =
-        Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
-    Ok(findings(catalogue, Some(&guard)))
-}
-
 fn about<'f>(findings: &'f [Finding], entry: &Capability) -> &'f [Finding] {
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());

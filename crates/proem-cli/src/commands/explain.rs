@@ -15,8 +15,8 @@ use proem_guard::show;
 use proem_select::catalogue::Approval;
 use proem_select::mode::Basis;
 
-use super::assemble::OTHERWISE;
 use super::run::account::profile;
+use crate::hints::OTHERWISE;
 use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
 
 /// What an account is written from.

@@ -7,7 +7,7 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{assemble, run, scan};
+use super::{assemble, run};
 use crate::args::ReferenceDocument;
 use crate::failure::Failure;
 use crate::ui;
@@ -23,7 +23,9 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
             format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::Report).to_value()))
         }
         ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::Output).to_value())),
-        ReferenceDocument::ScanSchema => format!("{}\n", json::pretty(&schema_for!(scan::output::Output).to_value())),
+        ReferenceDocument::ScanSchema => {
+            format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::Output).to_value()))
+        }
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,11 +4,8 @@
 //! folder it is counted.
 
 mod calibrate;
-mod examine;
 mod folder;
 mod listing;
-pub(super) mod output;
-mod place;
 mod progress;
 mod rows;
 
@@ -16,31 +13,30 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_app::scan::ScanOptions;
+use proem_app::scan::examine::{Cutting, Examined, examine};
+use proem_app::scan::output::Output;
 use proem_guard::{Verdict, show};
-use proem_runtime::readers::{Ask, Limits, ReadError, read_file, read_stream};
+use proem_runtime::readers::{Document, ReadError};
 use proem_text::json;
 
-use super::catalogue::load;
 use crate::args::{FailOn, Scan};
 use crate::failure::Failure;
 use crate::ui::{self, grouped};
-use examine::{Cutting, Examined, examine};
-use output::Output;
-use proem_app::guarding::{Guarding, tools};
-use proem_app::project::{Project, Reading};
 use progress::Progress;
 
 pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
+    let options = args.options();
     if args.calibrate {
-        return calibrate::run(args);
+        return calibrate::run(args, &options);
     }
-    let scanner = guarding(&args.root)?;
-    ui::notes(&scanner.notes);
+    let guarding = proem_app::scan::guarding(&args.root, &crate::places()?)?;
+    ui::notes(&guarding.notes);
     if let Some(path) = &args.jsonl {
-        return rows::run(&scanner, path, args);
+        return rows::run(&guarding, path, args, &options);
     }
     if args.files.iter().any(|path| path.is_dir()) {
-        return folder::run(&scanner, args);
+        return folder::run(&guarding, args, &options);
     }
     if args.cut && !args.json && args.files.len() > 1 {
         return Err(Failure::usage("`--cut` prints one text; name one file, or add `--json`"));
@@ -51,10 +47,10 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
         let name = name(path);
-        match read(path, args) {
+        match read(path, &options) {
             Ok(document) => {
                 let cutting = if args.cut { Cutting::Wanted } else { Cutting::NotWanted };
-                let file = examine(&scanner, (name, document), args.source.as_ref(), cutting);
+                let file = examine(&guarding, (name, document), options.source.as_ref(), cutting);
                 total.verdicts.push(file.verdict);
                 progress.clear();
                 show_file(&file, args)?;
@@ -72,7 +68,7 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
     }
     progress.clear();
     if args.json {
-        let output = Output::new(&examined, &total.unreadable, total.worst());
+        let output = Output::new(&examined, &total.unreadable);
         ui::document(&json::pretty(&output.to_json()?))?;
     } else if args.files.len() > 1 {
         ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
@@ -106,11 +102,8 @@ fn show_file(file: &Examined, args: &Scan) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(path: &Path, args: &Scan) -> Result<proem_runtime::readers::Document, ReadError> {
-    let limits = Limits { bytes: args.file_bytes(), ..Limits::default() };
-    let ask =
-        Ask { name: None, kind: args.kind.map(Into::into), source: args.source.clone(), limits, ..Ask::default() };
-    if is_stdin(path) { read_stream(io::stdin().lock(), &ask) } else { read_file(path, &ask) }
+fn read(path: &Path, options: &ScanOptions) -> Result<Document, ReadError> {
+    if is_stdin(path) { options.read_stream(io::stdin().lock()) } else { options.read(path) }
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -122,17 +115,6 @@ fn name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The guard as this user configured it, knowing the tools of the project around `root`.
-///
-/// Without a project it knows the usual ones, and so it does where the catalogue can't be read:
-/// scanning must not depend on a repository's files.
-fn guarding(root: &Path) -> Result<Guarding, Failure> {
-    let places = crate::places()?;
-    let loaded = Project::open(root, &places, Reading::Trusted).and_then(|project| load(&project, &places));
-    let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
-    Ok(Guarding::load(&places, &tools)?)
-}
-
 /// What came of all files.
 #[derive(Debug, Default)]
 struct Total {
@@ -142,12 +124,6 @@ struct Total {
 }
 
 impl Total {
-    /// The worst verdict; what could not be read counts as a flag.
-    fn worst(&self) -> Verdict {
-        let unread = if self.unreadable.is_empty() { Verdict::Allow } else { Verdict::Flag };
-        self.verdicts.iter().copied().fold(unread, Verdict::max)
-    }
-
     fn code(&self, fail_on: FailOn) -> ExitCode {
         exit_code(
             self.verdicts.iter().copied().fold(Verdict::Allow, Verdict::max),

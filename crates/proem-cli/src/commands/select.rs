@@ -4,8 +4,6 @@
 //! passed over, and the exit code says so in the end.
 
 mod answer;
-mod lines;
-mod ranker;
 
 use std::io::{BufRead, BufReader, IsTerminal as _, Write};
 use std::ops::ControlFlow;
@@ -13,21 +11,23 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proem_guard::show;
 use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::args::Select;
 use crate::failure::Failure;
 use crate::ui::{self, grouped};
-use lines::{Asked, Line, Lines};
-use ranker::{Answered, Ranker};
+use proem_app::select::lines::{self, Asked, Line, Lines};
+use proem_app::select::{Answered, Ranker};
 
 /// How long work may take without a word to somebody who watches, and between two words.
 const SILENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
-    let ranker = Ranker::new(args)?;
+    let mut said = Vec::new();
+    let ranker = Ranker::new(&args.options(), &crate::places()?, &mut said);
+    ui::notes(&said);
+    let ranker = ranker?;
     ui::notes(ranker.notes());
     let mut answers = Answers { ranker: &ranker, args, answered: 0, degraded: None };
     let Some(path) = &args.queries else {
@@ -156,9 +156,4 @@ impl Progress {
             self.shown = false;
         }
     }
-}
-
-/// A text of the user's own, quoted for a message.
-fn quoted(text: &str) -> String {
-    format!("`{}`", show::terminal_str(text))
 }

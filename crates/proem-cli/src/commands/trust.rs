@@ -3,27 +3,23 @@
 //! Invariants: only this command asks, only on a terminal, and once for all files; the bytes that
 //! were shown are the bytes that become trusted.
 
-pub(super) mod candidates;
 mod editing;
 mod list;
 pub(super) mod review;
 mod revoke;
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use proem_guard::show;
-use proem_runtime::git::GitProgram;
 
 use crate::args::{Trust, TrustCommand};
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, styled};
-use candidates::{Candidate, Candidates, listed, within};
-use proem_app::project::{git, head, locate, now};
-use proem_app::trust::{TrustStore, Vouched};
-use review::{Before, Reviewed, review};
+use proem_app::trust::candidates::{Candidate, Candidates, listed};
+use proem_app::trust::{Reviewed, TrustPlace};
+use review::review;
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -31,7 +27,7 @@ const NO: u8 = 1;
 const MAX_ANSWER: u64 = 256;
 
 pub(super) fn run(args: &Trust) -> Result<ExitCode, Failure> {
-    let place = Place::open(&args.root)?;
+    let place = TrustPlace::open(&args.root, &crate::places()?)?;
     match &args.command {
         Some(TrustCommand::List { json }) => list::run(&place, *json),
         Some(TrustCommand::Revoke { files, all }) => revoke::run(&place, files, *all),
@@ -43,67 +39,10 @@ pub(super) fn run(args: &Trust) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A project and what is trusted in it.
-struct Place {
-    root: PathBuf,
-    /// The folder that was named; relative paths start there.
-    folder: PathBuf,
-    /// What the trust store calls the project.
-    key: String,
-    store: TrustStore,
-    vouched: Vouched,
-    git: GitProgram,
-}
-
-impl Place {
-    fn open(folder: &Path) -> Result<Self, Failure> {
-        let places = crate::places()?;
-        let git = git(&places)?;
-        let (root, key) = locate(folder, &git)?;
-        let shown = show::terminal_str(&folder.display().to_string()).into_string();
-        let Some(root) = root else {
-            let problem =
-                format!("`{shown}` is in a bare repository, which has no files to trust; run this in a work tree");
-            return Err(Failure::usage(problem));
-        };
-        let folder =
-            std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
-        let store = TrustStore::new(places.state);
-        let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &git))?;
-        Ok(Self { root, folder, key, store, vouched, git })
-    }
-
-    /// The path, relative to the root, of a file that was named.
-    fn path(&self, file: &Path) -> Result<String, Failure> {
-        within(&self.root, &self.folder, file)
-    }
-
-    /// Outside git the project is called by its own path.
-    fn in_git(&self) -> bool {
-        Path::new(&self.key) != self.root
-    }
-
-    fn reviewed<'c>(&self, candidate: &'c Candidate) -> Reviewed<'c> {
-        let copy = self.store.last(&self.vouched, &candidate.path).and_then(|bytes| String::from_utf8(bytes).ok());
-        let before = match copy {
-            Some(text) => Before::Trusted(text),
-            None if self.vouched.knows(&candidate.path) => Before::Lost,
-            None => Before::New,
-        };
-        Reviewed { candidate, before }
-    }
-}
-
 /// Shows what isn't trusted and asks.
-fn by_review(place: &Place, files: &[PathBuf]) -> Result<ExitCode, Failure> {
-    let mut candidates = Candidates::read(&place.root);
-    if !files.is_empty() {
-        // Somebody who names files wants to hear about those only.
-        let wanted = wanted(place, &candidates, files)?;
-        candidates.files.retain(|candidate| wanted.contains(&candidate.path));
-        candidates.refused.clear();
-    }
-    let open: Vec<&Candidate> = untrusted(place, &candidates.files);
+fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let candidates = place.candidates(files)?;
+    let open: Vec<&Candidate> = place.untrusted(&candidates.files);
     let reviewed: Vec<Reviewed<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
     let names: Vec<&str> = open.iter().map(|candidate| candidate.path.as_str()).collect();
     if names.is_empty() {
@@ -121,36 +60,9 @@ fn by_review(place: &Place, files: &[PathBuf]) -> Result<ExitCode, Failure> {
     if !ask(&question)? {
         return Ok(ExitCode::from(NO));
     }
-    let trusted: Vec<(String, Vec<u8>)> =
-        open.iter().map(|candidate| (candidate.path.clone(), candidate.text.clone().into_bytes())).collect();
-    place.store.trust(&place.key, &trusted)?;
+    place.trust(&open)?;
     ui::aside(&format!("trusted {count} {}\n", if count == 1 { "file" } else { "files" }));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Those whose present bytes nobody trusted.
-fn untrusted<'c>(place: &Place, files: &'c [Candidate]) -> Vec<&'c Candidate> {
-    files.iter().filter(|candidate| !place.vouched.has(&candidate.path, &candidate.hash)).collect()
-}
-
-/// The paths that were named; a folder stands for the candidates below it.
-fn wanted(place: &Place, candidates: &Candidates, files: &[PathBuf]) -> Result<BTreeSet<String>, Failure> {
-    let mut wanted = BTreeSet::new();
-    for file in files {
-        let path = place.path(file)?;
-        let below: Vec<&Candidate> =
-            candidates.files.iter().filter(|candidate| is_below(&candidate.path, &path)).collect();
-        if below.is_empty() {
-            wanted.insert(candidates.get(&path)?.path.clone());
-        }
-        wanted.extend(below.into_iter().map(|candidate| candidate.path.clone()));
-    }
-    Ok(wanted)
-}
-
-/// Whether `path` lies below `folder`; everything lies below the root, which is empty.
-fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn nothing(candidates: &Candidates) -> String {
@@ -164,26 +76,12 @@ fn nothing(candidates: &Candidates) -> String {
 }
 
 /// Trusts one file whose hash was reviewed elsewhere.
-fn by_hash(place: &Place, files: &[PathBuf], wanted: &str) -> Result<ExitCode, Failure> {
+fn by_hash(place: &TrustPlace, files: &[PathBuf], wanted: &str) -> Result<ExitCode, Failure> {
     let [file] = files else {
         return Err(Failure::usage("`--sha256` takes one file; run the command once for each"));
     };
-    let wanted = wanted.to_ascii_lowercase();
-    if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let wanted = show::terminal_str(&wanted);
-        return Err(Failure::usage(format!(
-            "`{wanted}` is not a SHA-256 of 64 hexadecimal digits; `sha256sum FILE` prints one"
-        )));
-    }
-    let path = place.path(file)?;
-    let candidates = Candidates::read(&place.root);
-    let candidate = candidates.get(&path)?;
+    let path = place.trust_hash(file, wanted)?;
     let shown = show::terminal_str(&path);
-    if candidate.hash != wanted {
-        let problem = format!("`{shown}` has the SHA-256 {}, not {wanted}; review what it holds", candidate.hash);
-        return Err(Failure::finding(problem));
-    }
-    place.store.trust(&place.key, &[(path.clone(), candidate.text.clone().into_bytes())])?;
     ui::aside(&format!("trusted `{shown}`\n"));
     Ok(ExitCode::SUCCESS)
 }

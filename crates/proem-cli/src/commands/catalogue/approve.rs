@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_guard::show as door;
-use proem_select::catalogue::{Approval, Capability, Catalogue, Finding, Kind};
+use proem_select::catalogue::{Approval, Capability, Finding, Kind};
 use proem_text::json;
 use serde_json::Value;
 
@@ -18,8 +17,8 @@ use crate::commands::trust::review::{Inside, difference};
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, RED, grouped, styled};
-use proem_app::catalogue::{approved, store};
-use proem_app::trust::{TrustStore, Vouched};
+use proem_app::catalogue::{Approving, wanted};
+use proem_app::trust::Before;
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -46,12 +45,11 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
         &format!("not approved: {}{and}", listed.join(", ")),
         "describe the tool in your own words in catalogue.toml of your configuration",
     )?;
-    let vouched = approved(&project, &places)?;
-    let store = store(&places)?;
+    let approving = Approving::open(&project, &places)?;
     let found = found_in(&loaded.catalogue)?;
     for (index, entry) in open.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), open.len());
-        ui::aside(&review(&of, entry, &found, (&store, &vouched)));
+        ui::aside(&review(&of, entry, &found, &approving));
     }
     let flagged = open.iter().filter(|entry| !about(&found, entry).is_empty()).count();
     let consequence = "If you approve: prompts include these descriptions and parameters as trusted text.";
@@ -66,46 +64,26 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
     if !ask(&question)? {
         return Ok(ExitCode::from(NO));
     }
-    let shown: Vec<(String, Vec<u8>)> =
-        open.iter().map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes())).collect();
-    store.trust(&project.key, &shown)?;
+    approving.approve(&open)?;
     ui::aside(&format!("approved {}\n", counted(open.len(), "definition")));
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entries that were named, by name or by server.
-fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Failure> {
-    let matches = |entry: &Capability, name: &str| {
-        entry.name().as_str() == name || entry.server().is_some_and(|server| server.as_str() == name)
-    };
-    for name in names {
-        if !catalogue.entries().iter().any(|entry| matches(entry, name)) {
-            let shown = door::terminal_str(name);
-            let problem = format!("there is no server with a manifest and no entry called `{shown}`");
-            return Err(Failure::usage(format!("{problem}; `proem catalogue list` shows the names")));
-        }
-    }
-    Ok(catalogue.entries().iter().filter(|entry| names.iter().any(|name| matches(entry, name))).collect())
-}
-
 /// One definition as a person sees it before deciding; its author's words stand behind marks.
-fn review(of: &str, entry: &Capability, found: &[Finding], (store, vouched): (&TrustStore, &Vouched)) -> String {
-    let name = entry.name().as_str();
+fn review(of: &str, entry: &Capability, found: &[Finding], approving: &Approving) -> String {
     let mut out = format!("{}{}", styled(BOLD, of), facts(entry));
-    let before = store.last(vouched, name).and_then(|bytes| String::from_utf8(bytes).ok());
-    match before {
-        Some(before) => {
+    match approving.before(entry) {
+        Before::Trusted(before) => {
             out.push_str("  changed since you approved it:\n");
             let rows = difference(&readable(&before), &readable(&plain(entry.written())), Inside::Plain);
             out.push_str(&capped(&rows, MAX_ROWS, entry));
         }
-        None if vouched.knows(name) => {
-            out.push_str(
-                "  changed since you approved it; the earlier version is no longer stored, so all of it is shown\n",
-            );
+        Before::Lost => {
+            out.push_str("changed since you approved it; the earlier version is no longer stored, so all of it is \
+                          shown\n");
             out.push_str(&text(entry, MAX_ROWS));
         }
-        None => {
+        Before::New => {
             out.push_str("  new: you never approved it\n");
             out.push_str(&text(entry, MAX_ROWS));
         }

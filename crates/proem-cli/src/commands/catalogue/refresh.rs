@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use proem_select::catalogue::manifest::Changes;
-use proem_select::catalogue::{Embed, Name, Vectorised, vectorise};
+use proem_select::catalogue::{Name, Vectorised};
 use proem_text::json;
 use serde_json::{Value, json};
 
@@ -12,8 +12,7 @@ use super::{counted, open};
 use crate::args::CataloguePlace;
 use crate::failure::Failure;
 use crate::ui::{self, GREEN, RED, YELLOW, grouped, styled};
-use proem_app::catalogue::{read_manifest, write_manifest};
-use proem_app::embedding::Configured;
+use proem_app::catalogue::Refreshed;
 
 /// How long embedding may take without a word.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -22,26 +21,20 @@ const MAX_LISTED: usize = 20;
 
 pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     let (project, places, loaded) = open(&place.root)?;
-    let (model, _, notes) = Configured::new(&project.config, &places)?.calibrated();
-    let (mut manifest, note) = read_manifest(&project, &places);
-    let changes = manifest.update(&loaded.catalogue);
     let began = Instant::now();
     let mut progress = |done: usize, all: usize| {
         if began.elapsed() > SILENCE {
             ui::aside(&format!("computed vectors for {} of {} texts\n", grouped(done), grouped(all)));
         }
     };
-    let vectors = model.and_then(|model| {
-        let made = vectorise(&mut manifest, &loaded.catalogue, &model, Embed::All, &mut progress);
-        made.map_err(|error| error.to_string())
-    });
-    write_manifest(&project, &places, &manifest)?;
+    let refreshed = proem_app::catalogue::refresh((&places, &project), &loaded.catalogue, &mut progress)?;
+    let Refreshed { changes, vectors, entries, unread, notes } = refreshed;
     if place.json {
-        ui::document(&json::pretty(&to_json(&changes, &vectors, manifest.entries().len())))?;
+        ui::document(&json::pretty(&to_json(&changes, &vectors, entries)))?;
     } else {
         ui::listing(&listing(&changes))?;
     }
-    note.iter().for_each(|note| ui::note(note));
+    unread.iter().for_each(|note| ui::note(note));
     ui::notes(&loaded.notes);
     notes.iter().for_each(|note| ui::note(note));
     let embedded = match vectors {
@@ -53,7 +46,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     };
     ui::aside(&format!(
         "{}: {} new, {} changed, {} removed; {embedded}\n",
-        counted(manifest.entries().len(), "definition"),
+        counted(entries, "definition"),
         grouped(changes.new.len()),
         grouped(changes.changed.len()),
         grouped(changes.gone.len())

@@ -6,8 +6,8 @@ use anstyle::Style;
 use proem_guard::{Severity, Step, Untrusted, Verdict, show};
 use proem_runtime::readers::{Gap, GapReason};
 
-use super::examine::{Examined, ExaminedField, Found, Spot, Within};
 use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
+use proem_app::scan::examine::{Examined, ExaminedField, Found, Spot, Within};
 
 /// The most findings, and the most gaps, that are shown of one file.
 const MAX_FINDINGS: usize = 20;

@@ -6,9 +6,9 @@ use proem_select::select::{Ranked, Ranking};
 use proem_text::{Label, Source};
 use serde_json::{Map, Value, json};
 
-use super::ranker::{Answered, From, Ranker};
 use crate::commands::catalogue::approval_word;
 use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, styled};
+use proem_app::select::{Answered, CatalogueFrom, Ranker};
 
 /// The longest name, query and example in a list, in characters.
 const MAX_NAME: usize = 60;
@@ -21,8 +21,8 @@ pub(super) fn to_json(ranker: &Ranker, answered: &Answered, query: &str, top: us
     let entry = |ranked: &Ranked| {
         let capability = ranker.entries().get(ranked.entry)?;
         let name = match ranker.from() {
-            From::File => show::json(capability.own_name()),
-            From::Project => Value::from(capability.name().as_str()),
+            CatalogueFrom::File => show::json(capability.own_name()),
+            CatalogueFrom::Project => Value::from(capability.name().as_str()),
         };
         Some(json!({ "name": name, "score": rounded(ranked.probability) }))
     };
@@ -81,8 +81,8 @@ fn row(ranker: &Ranker, (ranked, capability): (&Ranked, &Capability), width: usi
     let line = format!("{:.2}  {:width$}", ranked.probability, name(ranker, capability));
     match ranker.from() {
         // Nobody was asked about the definitions of a file.
-        From::File => format!("{line}  {}\n", styled(BLUE, kind)),
-        From::Project => {
+        CatalogueFrom::File => format!("{line}  {}\n", styled(BLUE, kind)),
+        CatalogueFrom::Project => {
             let style = if capability.approval() == Approval::Approved { GREEN } else { YELLOW };
             format!("{line}  {}  {}\n", styled(BLUE, &format!("{kind:5}")), styled(style, approval_word(capability)))
         }
@@ -106,8 +106,8 @@ fn evidence(ranker: &Ranker, answered: &Answered, (ranked, capability): (&Ranked
 
 fn name(ranker: &Ranker, capability: &Capability) -> String {
     match ranker.from() {
-        From::File => show::terminal_capped(capability.own_name(), MAX_NAME).into_string(),
-        From::Project => capability.name().as_str().to_owned(),
+        CatalogueFrom::File => show::terminal_capped(capability.own_name(), MAX_NAME).into_string(),
+        CatalogueFrom::Project => capability.name().as_str().to_owned(),
     }
 }
 

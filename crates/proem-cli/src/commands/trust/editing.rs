@@ -5,33 +5,26 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
-use super::candidates::{Candidate, Candidates};
 use super::list::utc;
-use super::review::{Reviewed, heading, review};
-use super::{NO, Place, ask, is_below, on_terminal, untrusted};
+use super::review::{heading, review};
+use super::{NO, ask, on_terminal};
 use crate::failure::Failure;
 use crate::ui::{self, BOLD, styled};
-use proem_app::project::{BOOK, head, now};
-use proem_app::trust::{EDITING_SECONDS, Editing};
+use proem_app::trust::{Reviewed, TrustPlace};
 
-pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
-    let path = place.path(file)?;
-    if path.is_empty() {
-        return Err(Failure::usage(format!("that is the whole project; name a file, or a folder such as `{BOOK}`")));
-    }
-    let candidates = Candidates::read(&place.root);
-    let covered = covered(place, candidates, &path)?;
-    let shown = show::terminal_str(&path);
+pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, Failure> {
+    let offer = place.editing(file)?;
+    let shown = show::terminal_str(&offer.path).into_string();
     on_terminal(
         &format!("`{shown}` would be trusted whatever its content"),
         "trust single versions with `proem trust --sha256 HEX FILE`",
     )?;
-    let head = head(&place.root, &place.git)?;
-    let until = now().saturating_add(EDITING_SECONDS);
-    let open = untrusted(place, &covered);
+    let offer = place.timed(offer)?;
+    let open = place.untrusted(&offer.covered);
     let reviewed: Vec<Reviewed<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
     ui::aside(&review(&reviewed, &[]));
-    let ends = match &head {
+    let until = offer.until;
+    let ends = match &offer.head {
         Some(commit) => {
             format!(
                 "until HEAD is no longer {}, at the latest until {}",
@@ -42,7 +35,7 @@ pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
         None if place.in_git() => format!("until there is a commit, at the latest until {}", utc(until)),
         None => format!("until {}", utc(until)),
     };
-    ui::aside(&heading(&styled(BOLD, "while editing: "), &path));
+    ui::aside(&heading(&styled(BOLD, "while editing: "), &offer.path));
     ui::aside(&format!(
         "  If you trust it: any content is trusted, whoever writes it, {ends}.\n  `proem trust revoke` ends it \
          sooner.\n\n"
@@ -50,30 +43,7 @@ pub(super) fn run(place: &Place, file: &Path) -> Result<ExitCode, Failure> {
     if !ask("Trust it while it is being edited?")? {
         return Ok(ExitCode::from(NO));
     }
-    place.store.edit(
-        &place.key,
-        &Editing { root: place.root.to_string_lossy().into_owned(), path: path.clone(), head, until },
-    )?;
+    place.edit(offer)?;
     ui::aside(&format!("`{shown}` is trusted {ends}\n"));
     Ok(ExitCode::SUCCESS)
-}
-
-/// The candidates at or below a path that may be trusted while it is edited.
-fn covered(place: &Place, candidates: Candidates, path: &str) -> Result<Vec<Candidate>, Failure> {
-    let in_book = path == ".proem" || path == BOOK || is_below(path, BOOK);
-    let holds_some = candidates.files.iter().any(|candidate| is_below(&candidate.path, path));
-    let refused = candidates.refused.iter().any(|refused| refused.path == path);
-    if refused || !is_folder(&place.root, path) || !(in_book || holds_some) {
-        return Ok(vec![candidates.get(path)?.clone()]);
-    }
-    Ok(candidates.files.into_iter().filter(|candidate| is_below(&candidate.path, path)).collect())
-}
-
-/// Whether a path is a folder, and no link is on the way to it.
-fn is_folder(root: &Path, path: &str) -> bool {
-    let mut folder = root.to_path_buf();
-    path.split('/').all(|name| {
-        folder.push(name);
-        folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
-    })
 }

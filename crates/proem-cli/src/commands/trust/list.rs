@@ -1,43 +1,17 @@
 //! `proem trust list`
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use proem_guard::show;
 use proem_text::json;
 use serde_json::{Map, Value, json};
 
-use super::Place;
-use super::candidates::Candidates;
 use crate::failure::Failure;
 use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
-use proem_app::trust::Vouched;
+use proem_app::trust::candidates::Candidates;
+use proem_app::trust::{TrustEntry, TrustPlace, TrustState, entries};
 
-/// Whether a file is trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
-    /// As it is.
-    Trusted,
-    /// Whatever it holds, until then.
-    Editing(i64),
-    /// An earlier version was.
-    Changed,
-    /// It never was.
-    Untrusted,
-    /// It was, and is not there.
-    Gone,
-    /// It can't be, for this reason.
-    Refused(String),
-}
-
-/// One line of the list.
-#[derive(Debug)]
-struct Entry {
-    state: State,
-    hash: Option<String>,
-}
-
-pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &TrustPlace, as_json: bool) -> Result<ExitCode, Failure> {
     let entries = entries(&Candidates::read(&place.root), &place.vouched);
     if as_json {
         let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();
@@ -56,7 +30,7 @@ pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
         let hash: String = entry.hash.as_deref().unwrap_or("-").chars().take(12).collect();
         let path = show::terminal_str(path);
         text.push_str(&format!("{}{gap}  {hash:12}  {path}", styled(style, &state)));
-        if let State::Refused(why) = &entry.state {
+        if let TrustState::Refused(why) = &entry.state {
             text.push_str(&format!(" ({why})"));
         }
         text.push('\n');
@@ -65,61 +39,38 @@ pub(super) fn run(place: &Place, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn entries(candidates: &Candidates, vouched: &Vouched) -> BTreeMap<String, Entry> {
-    let mut entries = BTreeMap::new();
-    for (path, _) in vouched.hashes() {
-        entries.insert(path.to_owned(), Entry { state: State::Gone, hash: None });
-    }
-    for editing in vouched.editing() {
-        entries.insert(editing.path.clone(), Entry { state: State::Editing(editing.until), hash: None });
-    }
-    for candidate in &candidates.files {
-        let state = match vouched.ends(&candidate.path) {
-            _ if vouched.has(&candidate.path, &candidate.hash) => State::Trusted,
-            Some(until) => State::Editing(until),
-            None if vouched.knows(&candidate.path) => State::Changed,
-            None => State::Untrusted,
-        };
-        entries.insert(candidate.path.clone(), Entry { state, hash: Some(candidate.hash.clone()) });
-    }
-    for refused in &candidates.refused {
-        entries.insert(refused.path.clone(), Entry { state: State::Refused(refused.why.clone()), hash: None });
-    }
-    entries
-}
-
-fn words(state: &State) -> String {
+fn words(state: &TrustState) -> String {
     match state {
-        State::Trusted => "trusted".into(),
-        State::Editing(until) => format!("while editing until {}", utc(*until)),
-        State::Changed => "changed since".into(),
-        State::Untrusted => "not trusted".into(),
-        State::Gone => "not there".into(),
-        State::Refused(_) => "can't be trusted".into(),
+        TrustState::Trusted => "trusted".into(),
+        TrustState::Editing(until) => format!("while editing until {}", utc(*until)),
+        TrustState::Changed => "changed since".into(),
+        TrustState::Untrusted => "not trusted".into(),
+        TrustState::Gone => "not there".into(),
+        TrustState::Refused(_) => "can't be trusted".into(),
     }
 }
 
-const fn style(state: &State) -> anstyle::Style {
+const fn style(state: &TrustState) -> anstyle::Style {
     match state {
-        State::Trusted => GREEN,
-        State::Editing(_) | State::Changed => YELLOW,
-        State::Untrusted | State::Gone => DIM,
-        State::Refused(_) => RED,
+        TrustState::Trusted => GREEN,
+        TrustState::Editing(_) | TrustState::Changed => YELLOW,
+        TrustState::Untrusted | TrustState::Gone => DIM,
+        TrustState::Refused(_) => RED,
     }
 }
 
-fn to_json(path: &str, entry: &Entry) -> Value {
+fn to_json(path: &str, entry: &TrustEntry) -> Value {
     let mut fields = Map::new();
     let state = match &entry.state {
-        State::Trusted => "trusted",
-        State::Editing(until) => {
+        TrustState::Trusted => "trusted",
+        TrustState::Editing(until) => {
             fields.insert("until".into(), json!(until));
             "editing"
         }
-        State::Changed => "changed",
-        State::Untrusted => "untrusted",
-        State::Gone => "gone",
-        State::Refused(why) => {
+        TrustState::Changed => "changed",
+        TrustState::Untrusted => "untrusted",
+        TrustState::Gone => "gone",
+        TrustState::Refused(why) => {
             fields.insert("why".into(), json!(why));
             "refused"
         }

@@ -13,8 +13,9 @@ use std::time::Duration;
 use proem_guard::show;
 use similar::{ChangeTag, TextDiff};
 
-use super::candidates::{Candidate, Refused, Use};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use proem_app::trust::candidates::Refused;
+use proem_app::trust::{Before, Reviewed};
 
 /// The most lines of one file, or of its difference, that are shown.
 pub(crate) const MAX_LINES: usize = 400;
@@ -28,24 +29,6 @@ const CONTINUED: &str = "┆ ";
 
 /// How long finding a difference may take before it becomes approximate.
 const DIFF_TIME: Duration = Duration::from_secs(1);
-
-/// What is known about earlier versions of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Before {
-    /// It was never trusted.
-    New,
-    /// This was trusted last.
-    Trusted(String),
-    /// Something was, and no copy of it is left.
-    Lost,
-}
-
-/// A file with its history.
-#[derive(Debug)]
-pub(crate) struct Reviewed<'c> {
-    pub(crate) candidate: &'c Candidate,
-    pub(crate) before: Before,
-}
 
 /// All files, one below the other.
 pub(crate) fn review(files: &[Reviewed<'_>], refused: &[Refused]) -> String {
@@ -95,7 +78,7 @@ fn one(of: &str, file: &Reviewed<'_>) -> String {
         _ = writeln!(out, "  {}", styled(RED, &text));
     }
     for usage in &candidate.uses {
-        _ = writeln!(out, "  If you trust it: {}.", meaning(usage, &candidate.path));
+        _ = writeln!(out, "  If you trust it: {}.", usage.meaning(&candidate.path));
     }
     out
 }
@@ -109,27 +92,6 @@ pub(in crate::commands) fn heading(words: &str, path: &str) -> String {
         _ = writeln!(out, "{CONTINUED}{}", styled(BOLD, &part));
     }
     out
-}
-
-/// What trusting a file lets it do.
-fn meaning(usage: &Use, path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    match usage {
-        Use::Configuration => {
-            "it may set caps, tools, skills, the model, and which files replace the constitution and rules".into()
-        }
-        Use::RuleFile => "it will be read as rules, which models are told to follow".into(),
-        Use::StandsIn(part) => {
-            format!("it replaces the book's {part}, which models are told to follow in every task")
-        }
-        Use::Catalogue => "its tools and skills, and what it says about others, are treated as written by you".into(),
-        Use::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
-        Use::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
-        Use::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
-        Use::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
-        Use::Book if name == "book.lock" => "it decides which versions of prompts are locked".into(),
-        Use::Book => "it becomes part of the book, as a schema or cases of prompts".into(),
-    }
 }
 
 /// What is shown of a line that only changed in part.

@@ -1,4 +1,5 @@
 use super::*;
+use proem_app::trust::candidates::{Candidate, Use};
 use proem_app::trust::hash;
 
 fn reviewed(text: &str, before: Before) -> String {

@@ -1,4 +1,4 @@
-//! What `proem scan --json` prints.
+//! A scan as JSON.
 
 use proem_guard::show;
 use proem_guard::{Cut, Step, Verdict};
@@ -8,12 +8,13 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::examine::{Examined, ExaminedField, Found, Spot, Within};
-use crate::failure::Failure;
+use super::folder::LeftOut;
+use crate::error::Error as Failure;
 
 /// The answer of `proem scan --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::commands) struct Output {
+pub struct Output {
     /// The worst of all files: `allow`, `flag`, `quarantine` or `block`. A file that could not be
     /// read counts as `flag`.
     verdict: &'static str,
@@ -26,7 +27,7 @@ pub(in crate::commands) struct Output {
 /// One file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FileOut {
+pub struct FileOut {
     /// Its name as it was given; `-` is standard input.
     path: String,
     /// What it was read as: `text`, `markdown`, `html`, `mail`, `json` or `source`.
@@ -67,7 +68,7 @@ struct FieldOut {
 /// One thing that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FindingOut {
+pub struct FindingOut {
     /// What it is: `override`, `exfiltration`, `learned` …
     kind: &'static str,
     /// The rule that found it.
@@ -114,7 +115,7 @@ struct SpanOut {
 
 /// A part of a field that was not looked at.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct UnreadOut {
+pub struct UnreadOut {
     #[serde(flatten)]
     place: PlaceOut,
     /// Why.
@@ -147,7 +148,7 @@ struct GapOut {
 
 /// A file that could not be read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct UnreadableOut {
+pub struct UnreadableOut {
     /// Its name as it was given.
     path: String,
     /// Why.
@@ -155,8 +156,11 @@ pub(super) struct UnreadableOut {
 }
 
 impl Output {
-    /// The answer about these files.
-    pub(super) fn new(files: &[Examined], unreadable: &[(String, String)], worst: Verdict) -> Self {
+    /// The answer about these files, and about those that could not be read, with the reason.
+    #[must_use]
+    pub fn new(files: &[Examined], unreadable: &[(String, String)]) -> Self {
+        let least = if unreadable.is_empty() { Verdict::Allow } else { Verdict::Flag };
+        let worst = files.iter().map(|file| file.verdict).fold(least, Verdict::max);
         let unreadable = unreadable.iter().map(|(path, why)| UnreadableOut { path: path.clone(), why: why.clone() });
         Self {
             verdict: worst.as_str(),
@@ -166,43 +170,59 @@ impl Output {
     }
 
     /// As JSON.
-    pub(super) fn to_json(&self) -> Result<Json, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// Never, but for a bug.
+    pub fn to_json(&self) -> Result<Json, Failure> {
         serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))
     }
 }
 
-/// What `--json` prints for one path of a folder: a file, one that could not be read, or one that was
+/// What came of one path of a folder: a file, one that could not be read, or one that was
 /// left out.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum LineOut {
+pub enum LineOut {
+    /// It was looked at.
     File(Box<FileOut>),
+    /// It could not be read.
     Unreadable(UnreadableOut),
+    /// It was not looked at.
     #[serde(rename_all = "camelCase")]
     LeftOut {
+        /// Its name.
         path: String,
+        /// Why, in a word.
         left_out: &'static str,
     },
 }
 
 impl LineOut {
     /// A file that was looked at.
-    pub(super) fn file(file: &Examined) -> Self {
+    #[must_use]
+    pub fn file(file: &Examined) -> Self {
         Self::File(Box::new(FileOut::new(file)))
     }
 
     /// A file that could not be read.
-    pub(super) fn unreadable(path: &str, why: &str) -> Self {
+    #[must_use]
+    pub fn unreadable(path: &str, why: &str) -> Self {
         Self::Unreadable(UnreadableOut { path: path.to_owned(), why: why.to_owned() })
     }
 
     /// A path that was not looked at.
-    pub(super) fn left_out(path: &str, why: &'static str) -> Self {
-        Self::LeftOut { path: path.to_owned(), left_out: why }
+    #[must_use]
+    pub fn left_out(path: &str, why: LeftOut) -> Self {
+        Self::LeftOut { path: path.to_owned(), left_out: why.as_str() }
     }
 
     /// As a line.
-    pub(super) fn line(&self) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// Never, but for a bug.
+    pub fn line(&self) -> Result<String, Failure> {
         let value = serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))?;
         Ok(format!("{}\n", json::compact(&value)))
     }
@@ -242,7 +262,7 @@ impl FieldOut {
 }
 
 impl FindingOut {
-    pub(super) fn new(found: &Found) -> Self {
+    pub(crate) fn new(found: &Found) -> Self {
         let finding = &found.finding;
         Self {
             kind: finding.kind.as_str(),
@@ -258,7 +278,7 @@ impl FindingOut {
 }
 
 impl UnreadOut {
-    pub(super) const fn new(spot: &Spot, reason: String) -> Self {
+    pub(crate) const fn new(spot: &Spot, reason: String) -> Self {
         Self { place: PlaceOut::new(spot), reason }
     }
 }
@@ -285,6 +305,6 @@ impl CutOut {
 }
 
 /// Six decimals: more would be noise of the last bits.
-pub(super) fn rounded(score: f64) -> f64 {
+pub(crate) fn rounded(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }

@@ -1,8 +1,10 @@
-//! A catalogue that is ready to be ranked.
+//! The likeliest tools and skills of a catalogue, for one task or for many.
+
+pub mod lines;
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proem_embed::StaticModel;
 use proem_guard::show;
@@ -13,33 +15,45 @@ use proem_select::embedding::Embedder as _;
 use proem_select::select::{Index, Meant, Query, Ranking, Selector, Usage};
 use serde_json::Value;
 
-use super::lines::{self, Asked, Line, Lines};
-use crate::args::Select;
-use crate::commands::catalogue::open;
-use crate::failure::Failure;
-use crate::ui::grouped;
-use proem_app::Note;
-use proem_app::catalogue::embedded_manifest;
-use proem_app::config::Config;
-use proem_app::embedding::{Configured, EmbeddingModel};
-use proem_app::places::Places;
+use self::lines::{Asked, Line, Lines};
+use crate::catalogue::{embedded_manifest, open};
+use crate::config::Config;
+use crate::embedding::{Configured, EmbeddingModel};
+use crate::error::Error as Failure;
+use crate::message::Note;
+use crate::places::Places;
+use crate::words::grouped;
 
 /// How many problems of one file are told as notes.
 const MAX_NOTES: usize = 5;
 
 /// Where a catalogue is from, which decides what its entries are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub enum CatalogueFrom {
     /// A file that the user named: entries have the names in it, and nobody was asked about them.
     File,
     /// The project: names are unique, and some definitions are approved.
     Project,
 }
 
+/// What is ranked, and by what.
+#[derive(Debug, Clone)]
+pub struct SelectOptions {
+    /// JSON lines, or a saved answer to `tools/list`, instead of the project's catalogue.
+    pub catalogue: Option<PathBuf>,
+    /// The folder whose project's catalogue is meant.
+    pub root: PathBuf,
+    /// What earlier tasks used.
+    pub usage: Option<PathBuf>,
+    /// Why only shared words are to count, in the caller's words; `None` where meaning counts too.
+    pub words_only: Option<String>,
+}
+
 /// All that ranking needs.
-pub(super) struct Ranker {
+#[derive(Debug)]
+pub struct Ranker {
     catalogue: Catalogue,
-    from: From,
+    from: CatalogueFrom,
     selector: Selector,
     index: Index,
     embedder: Option<EmbeddingModel>,
@@ -49,29 +63,38 @@ pub(super) struct Ranker {
 }
 
 /// A ranking with the query that it is for.
-pub(super) struct Answered {
-    pub(super) query: Query,
-    pub(super) ranking: Ranking,
+#[derive(Debug)]
+pub struct Answered {
+    /// What was asked.
+    pub query: Query,
+    /// All entries, the likeliest first.
+    pub ranking: Ranking,
 }
 
 impl Ranker {
-    pub(super) fn new(args: &Select) -> Result<Self, Failure> {
-        let (catalogue, from, project, mut notes, configured) = match &args.catalogue {
+    /// Reads the catalogue and makes it ready. What there is to say about the project goes to `said`, also if it
+    /// fails.
+    ///
+    /// # Errors
+    ///
+    /// If the catalogue, the usage or the configuration can't be read.
+    pub fn new(options: &SelectOptions, places: &Places, said: &mut Vec<Note>) -> Result<Self, Failure> {
+        let by_meaning = options.words_only.is_none();
+        let (catalogue, from, project, mut notes, configured) = match &options.catalogue {
             Some(path) => {
                 let (catalogue, notes) = from_file(path)?;
-                let places = crate::places()?;
                 // No project is looked at, so the user's own configuration counts.
-                let configured = (!args.no_embedding).then(|| configured(&places)).transpose()?;
-                (catalogue, From::File, None, notes.into_iter().map(Note::from).collect(), configured)
+                let configured = by_meaning.then(|| configured(places)).transpose()?;
+                (catalogue, CatalogueFrom::File, None, notes.into_iter().map(Note::from).collect(), configured)
             }
             None => {
-                let (project, places, loaded) = open(&args.root)?;
-                let configured = (!args.no_embedding).then(|| Configured::new(&project.config, &places)).transpose()?;
-                (loaded.catalogue, From::Project, Some((project, places)), loaded.notes, configured)
+                let (project, loaded) = open(&options.root, places, said)?;
+                let configured = by_meaning.then(|| Configured::new(&project.config, places)).transpose()?;
+                (loaded.catalogue, CatalogueFrom::Project, Some(project), loaded.notes, configured)
             }
         };
         let (embedder, selector, mut degraded) = match configured.map(Configured::calibrated) {
-            None => (None, Selector::shipped()?, Some("`--no-embedding`: ranked by shared words".to_owned())),
+            None => (None, Selector::shipped()?, options.words_only.clone()),
             Some((model, selector, own)) => {
                 notes.extend(own.into_iter().map(Note::from));
                 match model {
@@ -88,7 +111,7 @@ impl Ranker {
             notes.push("the catalogue is empty".into());
         }
         let mut usage = Selector::shipped_usage()?;
-        if let Some(path) = &args.usage {
+        if let Some(path) = &options.usage {
             // A server isn't asked line by line: its weights count words of earlier requests only.
             let embedder = embedder.as_ref().and_then(EmbeddingModel::built_in);
             let added = add_usage(&mut usage, path, &selector, embedder, &catalogue)?;
@@ -98,7 +121,7 @@ impl Ranker {
         let embedder = embedder.filter(|embedder| {
             let manifest = project
                 .as_ref()
-                .map(|(project, places)| embedded_manifest(project, places, &catalogue, embedder, &mut notes))
+                .map(|project| embedded_manifest(project, places, &catalogue, embedder, &mut notes))
                 .transpose();
             let embedded = manifest.and_then(|manifest| {
                 let vectors = manifest.as_ref().and_then(|manifest| manifest.vectors(embedder.model()));
@@ -116,28 +139,41 @@ impl Ranker {
     }
 
     /// What the user may want to know, one line each.
-    pub(super) fn notes(&self) -> &[Note] {
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    pub(super) fn entries(&self) -> &[Capability] {
+    /// What is ranked.
+    #[must_use]
+    pub fn entries(&self) -> &[Capability] {
         self.catalogue.entries()
     }
 
-    pub(super) const fn from(&self) -> From {
+    /// Where it is from.
+    #[must_use]
+    pub const fn from(&self) -> CatalogueFrom {
         self.from
     }
 
-    pub(super) const fn selector(&self) -> &Selector {
+    /// What ranks.
+    #[must_use]
+    pub const fn selector(&self) -> &Selector {
         &self.selector
     }
 
-    pub(super) const fn index(&self) -> &Index {
+    /// The words of what is ranked.
+    #[must_use]
+    pub const fn index(&self) -> &Index {
         &self.index
     }
 
     /// Ranks all entries. Whatever goes wrong with the model leaves words to decide.
-    pub(super) fn rank(&self, task: &str) -> Result<Answered, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// Never, but for a bug.
+    pub fn rank(&self, task: &str) -> Result<Answered, Failure> {
         let query = self.selector.query(task);
         let mut degraded = self.degraded.clone();
         if let Some(embedder) = &self.embedder {
@@ -158,7 +194,7 @@ impl Ranker {
 
 /// What the user configured, whatever project they are in.
 fn configured(places: &Places) -> Result<Configured, Failure> {
-    Ok(Configured::new(&Config::of_user(&places.config_file())?, places)?)
+    Configured::new(&Config::of_user(&places.config_file())?, places)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.

@@ -10,11 +10,11 @@ use proem_agents::assemble::settings::Settings;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
-use proem_app::config::Config;
+use super::Config;
+use crate::error::Error as Failure;
 
 /// Values by the full name of their key.
-pub(super) type Values = BTreeMap<&'static str, String>;
+pub type Values = BTreeMap<&'static str, String>;
 
 /// The most lines of a new file: who opens it reads it.
 #[cfg(test)]
@@ -121,8 +121,9 @@ const FORMS: [(&str, &str); 68] = [
 /// A name for each table whose entries are named by the user, to show its form.
 const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
 
-/// The file that is written, with `values` set and what people set first.
-pub(super) fn text(values: &Values) -> String {
+/// The file that is written for a new project, with `values` set and what people set first.
+#[must_use]
+pub fn text(values: &Values) -> String {
     let table = |name: &'static str| name.rsplit_once('.').unwrap_or(("", name));
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value, meaning) in COMMON.into_iter().filter(|(name, ..)| !values.contains_key(name)) {
@@ -138,7 +139,11 @@ pub(super) fn text(values: &Values) -> String {
 }
 
 /// Every key, for who looks for one.
-pub(super) fn every_key() -> Result<String, Failure> {
+///
+/// # Errors
+///
+/// Never, but for a bug.
+pub fn every_key() -> Result<String, Failure> {
     let root = schema_for!(Config).to_value();
     let defaults = toml::Table::try_from(Settings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
     let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
@@ -148,7 +153,8 @@ pub(super) fn every_key() -> Result<String, Failure> {
 }
 
 /// The lines that set `values`, for a file that is there already.
-pub(super) fn lines(values: &Values) -> String {
+#[must_use]
+pub fn lines(values: &Values) -> String {
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in values {
         let (table, key) = name.rsplit_once('.').unwrap_or(("", name));

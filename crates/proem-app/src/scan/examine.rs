@@ -5,68 +5,84 @@ use proem_runtime::readers::{Document, Field, Gap, Kind, Place};
 use proem_text::{Source, Span};
 
 use super::place::{self, Excerpt};
-use proem_app::guarding::Guarding;
+use crate::guarding::Guarding;
 
 /// Whether attacks are to be cut out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cutting {
+pub enum Cutting {
+    /// They are.
     Wanted,
+    /// They are only told.
     NotWanted,
 }
 
 /// A file that was scanned.
 #[derive(Debug)]
-pub(super) struct Examined {
+pub struct Examined {
     /// Its name as it was given.
-    pub(super) path: String,
-    pub(super) kind: Kind,
-    pub(super) verdict: Verdict,
+    pub path: String,
+    /// What it was read as.
+    pub kind: Kind,
+    /// The worst of its fields; at least a flag if something was not looked at.
+    pub verdict: Verdict,
     /// The highest of its fields.
-    pub(super) score: f64,
+    pub score: f64,
     /// How many fields were looked at.
-    pub(super) field_count: usize,
+    pub field_count: usize,
     /// How many of them stay out of a prompt.
-    pub(super) filtered_count: usize,
+    pub filtered_count: usize,
     /// Those with something to say about; all of them where attacks are cut out.
-    pub(super) fields: Vec<ExaminedField>,
-    pub(super) gaps: Vec<Gap>,
+    pub fields: Vec<ExaminedField>,
+    /// What was not read, or not as it stands.
+    pub gaps: Vec<Gap>,
 }
 
 /// A field that was scanned.
 #[derive(Debug)]
-pub(super) struct ExaminedField {
-    pub(super) name: String,
-    pub(super) verdict: Verdict,
-    pub(super) score: f64,
-    pub(super) findings: Vec<Found>,
-    pub(super) unread: Vec<(Spot, UnreadReason)>,
-    pub(super) cut: Option<Cut>,
+pub struct ExaminedField {
+    /// What it is, in our words; empty for a file that is one text.
+    pub name: String,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Suspicion, 0 to 1.
+    pub score: f64,
+    /// What was found, by place.
+    pub findings: Vec<Found>,
+    /// What of it was not looked at, and why.
+    pub unread: Vec<(Spot, UnreadReason)>,
+    /// What is left of it, where attacks are cut out.
+    pub cut: Option<Cut>,
 }
 
 /// A finding with its place.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) finding: Finding,
-    pub(super) spot: Spot,
+pub struct Found {
+    /// What was found.
+    pub finding: Finding,
+    /// Where.
+    pub spot: Spot,
     /// All of its text.
-    pub(super) text: Untrusted<String>,
-    pub(super) excerpt: Excerpt,
+    pub text: Untrusted<String>,
+    /// What is shown of it.
+    pub excerpt: Excerpt,
 }
 
 /// A place that a person can go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
-    pub(super) span: Span,
+pub struct Spot {
+    /// In bytes of the field.
+    pub span: Span,
     /// From 1.
-    pub(super) line: usize,
+    pub line: usize,
     /// In characters, from 1.
-    pub(super) column: usize,
-    pub(super) within: Within,
+    pub column: usize,
+    /// What the line is counted in.
+    pub within: Within,
 }
 
 /// What a line is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Within {
+pub enum Within {
     /// The file.
     File,
     /// The field, which stands in the file in another form.
@@ -74,7 +90,8 @@ pub(super) enum Within {
 }
 
 /// Scans all fields of a file.
-pub(super) fn examine(
+#[must_use]
+pub fn examine(
     guarding: &Guarding,
     (path, document): (String, Document),
     source: Option<&Source>,
@@ -106,7 +123,7 @@ pub(super) fn examine(
 }
 
 /// Looks for attacks in a text of a file that marks in this way what people write in it.
-pub(super) fn scan(guard: &Guard, syntax: Option<Syntax>, text: &Untrusted<String>) -> Scan {
+pub(crate) fn scan(guard: &Guard, syntax: Option<Syntax>, text: &Untrusted<String>) -> Scan {
     syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
 }
 
@@ -119,7 +136,7 @@ fn examine_field(guard: &Guard, field: Field, scan: Scan, (bar, cutting): (Bar, 
 }
 
 /// Findings and what was not looked at, with their places.
-pub(super) fn found(
+pub(crate) fn found(
     text: &Untrusted<String>,
     at: Option<Place>,
     scan: Scan,

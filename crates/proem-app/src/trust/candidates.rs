@@ -13,9 +13,10 @@ use proem_runtime::catalogue;
 use proem_runtime::files::{self, Content};
 use proem_select::catalogue::skill;
 
-use crate::failure::Failure;
-use proem_app::project::{BOOK, CONFIG, RULE_FILES, plain};
-use proem_app::trust::{MAX_FILE_BYTES, hash};
+use super::{MAX_FILE_BYTES, hash};
+use crate::error::Error as Failure;
+use crate::message::Hint;
+use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
 
 /// The most files below the book's folder that are looked at.
 const MAX_FILES: usize = 2000;
@@ -24,7 +25,7 @@ const MAX_DEPTH: usize = 6;
 
 /// What trusting a file lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
     /// The project's configuration.
     Configuration,
     /// Rules for whoever works in the repository.
@@ -39,38 +40,65 @@ pub(crate) enum Use {
     Skill,
 }
 
+impl Use {
+    /// What trusting the file at `path` lets it do, in words.
+    #[must_use]
+    pub fn meaning(&self, path: &str) -> String {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match self {
+            Self::Configuration => {
+                "it may set caps, tools, skills, the model, and which files replace the constitution and rules".into()
+            }
+            Self::RuleFile => "it will be read as rules, which models are told to follow".into(),
+            Self::StandsIn(part) => {
+                format!("it replaces the book's {part}, which models are told to follow in every task")
+            }
+            Self::Catalogue => "its tools and skills, and what it says about others, are treated as written by you".into(),
+            Self::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
+            Self::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
+            Self::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
+            Self::Book if name == "book.toml" => "it decides which version of each prompt is used".into(),
+            Self::Book if name == "book.lock" => "it decides which versions of prompts are locked".into(),
+            Self::Book => "it becomes part of the book, as a schema or cases of prompts".into(),
+        }
+    }
+}
+
 /// A file that Proem would read as trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// Relative to the project's root, `/` between folders.
-    pub(crate) path: String,
+    pub path: String,
     /// What trusting it lets it do.
-    pub(crate) uses: Vec<Use>,
+    pub uses: Vec<Use>,
     /// Its text.
-    pub(crate) text: String,
+    pub text: String,
     /// SHA-256 of the text, hexadecimal.
-    pub(crate) hash: String,
+    pub hash: String,
 }
 
 /// Something that can't be trusted as it is, and why, in our words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(crate) path: String,
-    pub(crate) why: String,
+pub struct Refused {
+    /// Relative to the project's root.
+    pub path: String,
+    /// Why.
+    pub why: String,
 }
 
 /// The files of a project that Proem would read as trusted.
 #[derive(Debug, Default)]
-pub(crate) struct Candidates {
+pub struct Candidates {
     /// Those that can be trusted, by path.
-    pub(crate) files: Vec<Candidate>,
+    pub files: Vec<Candidate>,
     /// Those that can't.
-    pub(crate) refused: Vec<Refused>,
+    pub refused: Vec<Refused>,
 }
 
 impl Candidates {
     /// Reads them.
-    pub(crate) fn read(root: &Path) -> Self {
+    #[must_use]
+    pub fn read(root: &Path) -> Self {
         let mut found = Self::default();
         let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
         uses.insert(CONFIG.to_owned(), vec![Use::Configuration]);
@@ -109,7 +137,7 @@ impl Candidates {
     /// # Errors
     ///
     /// Why it can't be trusted, with what can.
-    pub(crate) fn get(&self, path: &str) -> Result<&Candidate, Failure> {
+    pub fn get(&self, path: &str) -> Result<&Candidate, Failure> {
         if let Some(candidate) = self.files.iter().find(|candidate| candidate.path == path) {
             return Ok(candidate);
         }
@@ -125,7 +153,8 @@ impl Candidates {
     }
 
     /// What can be trusted, in words.
-    pub(crate) fn known(&self) -> String {
+    #[must_use]
+    pub fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
             "the files that can be trusted are {CONFIG}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
@@ -249,7 +278,8 @@ pub(crate) fn is_book_file(path: &str) -> bool {
 }
 
 /// Names, the first of them only if there are many.
-pub(crate) fn listed(names: &[&str]) -> String {
+#[must_use]
+pub fn listed(names: &[&str]) -> String {
     const MOST: usize = 12;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| show::terminal_str(name).into_string()).collect();
     let more = names.len().saturating_sub(MOST);
@@ -271,9 +301,8 @@ pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, 
     });
     let Some(relative) = relative else {
         let root = show::terminal_str(&root.display().to_string()).into_string();
-        return Err(Failure::usage(format!(
-            "`{shown}` is outside the project `{root}`; name a file inside, or choose another --root"
-        )));
+        return Err(Failure::usage(format!("`{shown}` is outside the project `{root}`; name a file inside"))
+            .hinting(Hint::ChooseFolder));
     };
     let Some(text) = relative.to_str() else {
         return Err(Failure::usage(format!("the name `{shown}` is not UTF-8; rename it")));

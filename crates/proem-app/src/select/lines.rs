@@ -4,18 +4,22 @@ use std::fs::File;
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
+use proem_guard::show;
 use proem_runtime::files;
 use serde_json::Value;
 
-use super::quoted;
-use crate::failure::Failure;
-use crate::ui::grouped;
+use crate::error::Error as Failure;
+use crate::words::grouped;
 
 /// The longest line, in bytes without its end.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Opens a file that the user named.
-pub(super) fn open(path: &Path) -> Result<File, Failure> {
+///
+/// # Errors
+///
+/// If there is none, or it may not be read.
+pub fn open(path: &Path) -> Result<File, Failure> {
     files::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => Failure::usage(format!("{} is a folder; name a file in it", shown(path))),
         _ => Failure::usage(format!("could not read {}: {error}", shown(path))),
@@ -23,31 +27,45 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
 }
 
 /// A path as a message names it.
-pub(super) fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { quoted(&path.display().to_string()) }
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", show::terminal_str(&path.display().to_string()))
+    }
 }
 
 /// One line.
-pub(super) enum Line {
+#[derive(Debug)]
+pub enum Line {
     /// White space.
     Blank,
+    /// Anything else.
     Text(String),
     /// What is wrong with it.
     Unreadable(String),
 }
 
 /// Lines, counted from 1. At most one of them is held at a time.
-pub(super) struct Lines<R> {
+#[derive(Debug)]
+pub struct Lines<R> {
     from: R,
     number: usize,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) const fn new(from: R) -> Self {
+    /// The lines that can be read there.
+    pub const fn new(from: R) -> Self {
         Self { from, number: 0 }
     }
 
-    pub(super) fn next_line(&mut self) -> io::Result<Option<(usize, Line)>> {
+    /// The next line with its number; nothing at the end.
+    ///
+    /// # Errors
+    ///
+    /// If nothing more can be read.
+    pub fn next_line(&mut self) -> io::Result<Option<(usize, Line)>> {
         let mut bytes = Vec::new();
         let cap = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         if self.from.by_ref().take(cap).read_until(b'\n', &mut bytes)? == 0 {
@@ -79,14 +97,20 @@ impl<R: BufRead> Lines<R> {
 
 /// A query, with the names that it used if it is one of usage.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) query: String,
-    pub(super) tools: Vec<String>,
+pub struct Asked {
+    /// The query.
+    pub query: String,
+    /// The names that it used.
+    pub tools: Vec<String>,
 }
 
 impl Asked {
     /// Reads `{"query", "tools"?}`; other keys are ignored, and so is what is no text in `tools`.
-    pub(super) fn parse(line: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    ///
+    /// In words, if it is none.
+    pub fn parse(line: &str) -> Result<Self, String> {
         const FORM: &str = "write `{\"query\": \"…\"}` on each line";
         let value: Value = serde_json::from_str(line)
             .map_err(|error| format!("not valid JSON at column {}; {FORM}", error.column().max(1)))?;

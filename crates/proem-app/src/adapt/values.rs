@@ -7,7 +7,8 @@ use proem_engine::run::Time;
 use serde_json::Value as Json;
 
 /// A moment: RFC 3339, in UTC where it has no zone.
-pub(super) fn moment(text: &str) -> Option<Time> {
+#[must_use]
+pub fn moment(text: &str) -> Option<Time> {
     let text = text.trim();
     let timestamp = text.parse::<Timestamp>().ok().or_else(|| {
         let civil = text.parse::<DateTime>().ok()?;

@@ -13,11 +13,11 @@ const MARKED: usize = 80;
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Located {
+pub(crate) struct Located {
     /// From 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// In characters, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
     before: Span,
     marked: Span,
     after: Span,
@@ -27,17 +27,20 @@ pub(super) struct Located {
 
 /// What is shown of a place.
 #[derive(Debug)]
-pub(super) struct Excerpt {
-    pub(super) before: Untrusted<String>,
-    pub(super) marked: Untrusted<String>,
-    pub(super) after: Untrusted<String>,
+pub struct Excerpt {
+    /// What stands before the place on its line.
+    pub before: Untrusted<String>,
+    /// The place itself.
+    pub marked: Untrusted<String>,
+    /// What stands behind it.
+    pub after: Untrusted<String>,
     /// Whether something is missing before, at the end of the place, and after it.
-    pub(super) clipped: [bool; 3],
+    pub clipped: [bool; 3],
 }
 
 /// Where spans are, in one pass over the text. Spans are best in order: each one that lies before
 /// the last starts over.
-pub(super) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<Located> {
+pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<Located> {
     let mut found = Vec::with_capacity(spans.len());
     text.measure(|text| {
         let (mut at, mut line, mut column) = (0_usize, 1_usize, 1_usize);
@@ -82,7 +85,7 @@ fn within(at: &mut usize, c: char, len: usize) -> Option<char> {
 }
 
 /// The excerpts of places, and the texts of whole spans.
-pub(super) fn excerpts(text: &Untrusted<String>, located: &[Located]) -> Vec<Excerpt> {
+pub(crate) fn excerpts(text: &Untrusted<String>, located: &[Located]) -> Vec<Excerpt> {
     let spans: Vec<Span> = located.iter().flat_map(|place| [place.before, place.marked, place.after]).collect();
     let mut pieces = pieces(text, &spans).into_iter();
     let mut out = Vec::with_capacity(located.len());
@@ -94,7 +97,7 @@ pub(super) fn excerpts(text: &Untrusted<String>, located: &[Located]) -> Vec<Exc
 }
 
 /// Copies of pieces of a text, under its label.
-pub(super) fn pieces(text: &Untrusted<String>, spans: &[Span]) -> Vec<Untrusted<String>> {
+pub(crate) fn pieces(text: &Untrusted<String>, spans: &[Span]) -> Vec<Untrusted<String>> {
     let mut out = Vec::with_capacity(spans.len());
     text.measure(|whole| {
         for span in spans {

@@ -1,0 +1,164 @@
+//! The profile that a history and signals give.
+
+mod values;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use proem_agents::adapt::{self as files, quoted};
+use proem_engine::profile::{Adapted, Recorded, Registry, adapt, derive, known_risks};
+use proem_engine::run::Time;
+use proem_guard::show;
+
+pub use self::values::moment;
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note, Noted};
+use crate::places::Places;
+use crate::project::Project;
+use crate::records;
+use crate::records::learning::{CallerWishes, ageing};
+
+/// The most bytes of a file of failures, signals or names. A hundred thousand failures are some twenty MiB.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How many names that are only counted are shown.
+const NAMED: usize = 5;
+
+/// What a profile is made from.
+#[derive(Debug, Clone)]
+pub struct AdaptOptions {
+    /// A file of failures, instead of those that are recorded.
+    pub history: Option<PathBuf>,
+    /// A file of signals; what it leaves out follows from the history.
+    pub signals: Option<PathBuf>,
+    /// A file with the names that may be shown.
+    pub registry: Option<PathBuf>,
+    /// Only results of this agent.
+    pub agent: Option<String>,
+    /// When it is.
+    pub now: Time,
+}
+
+/// How a file's text is read.
+pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Failure> + Sync);
+
+/// What the history and the signals give. What there is to say about the records goes to `said`, also if it fails;
+/// the notes are about the profile.
+///
+/// # Errors
+///
+/// If a file is not what it should be, or the records can't be read.
+pub async fn adapted(
+    options: &AdaptOptions,
+    (places, project): (&Places, &Project),
+    read: ReadText<'_>,
+    said: &mut Vec<Note>,
+) -> Result<Noted<Adapted>, Failure> {
+    let mut notes: Vec<Note> = Vec::new();
+    let history = match &options.history {
+        Some(file) => {
+            let read = files::history(&read(file)?, &values::timestamp)?;
+            notes.extend(read.notes.into_iter().map(Note::from));
+            read.value
+        }
+        None => recorded(places, project, options.agent.as_deref(), said).await?,
+    };
+    if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
+        notes.push(Note::hinting(format!("no result of {} is recorded here", quoted(agent)), Hint::ListFailures));
+    }
+    let config = &project.config.adapt;
+    let derived = derive(&history, CallerWishes::default().over(config)?, ageing(config), options.now);
+    notes.extend(derived.notes.into_iter().map(Note::from));
+    let signals = match &options.signals {
+        Some(file) => {
+            let read = files::signals(&read(file)?, derived.signals)?;
+            notes.extend(read.notes.into_iter().map(Note::from));
+            read.value
+        }
+        None => derived.signals,
+    };
+    let (agents, risks) = match (&options.registry, &options.history) {
+        (Some(file), _) => files::registry(&read(file)?)?,
+        (None, Some(_)) => (Registry::Vouched, Registry::Vouched),
+        (None, None) => (Registry::Closed(project.book()?.prompts()), known_risks()),
+    };
+    let value = adapt(&signals, &agents, &risks);
+    notes.extend(value.notes.iter().cloned().map(Note::from));
+    notes.extend(not_shown("agent", &signals.last_failure_subagents, &agents).map(Note::from));
+    notes.extend(not_shown("risk", &signals.risk_tags, &risks).map(Note::from));
+    Ok(Noted { value, notes })
+}
+
+/// What this project's runs left behind.
+async fn recorded(
+    places: &Places,
+    project: &Project,
+    agent: Option<&str>,
+    said: &mut Vec<Note>,
+) -> Result<Vec<Recorded>, Failure> {
+    let store = records::look(places, project).await?.collect(said);
+    let owner = records::owner(project);
+    let agents = match agent {
+        Some(agent) => vec![agent.to_owned()],
+        None => {
+            let failures = store.failures(&owner, None).await?;
+            let mut agents: Vec<String> = failures.into_iter().map(|row| row.recorded.agent).collect();
+            agents.sort();
+            agents.dedup();
+            agents
+        }
+    };
+    let mut history = Vec::new();
+    for agent in agents {
+        // What is too old is left out by the rules, which say so.
+        history.extend(store.history(&owner, &agent, Time(0)).await?);
+    }
+    Ok(history)
+}
+
+/// The text at `file`.
+///
+/// # Errors
+///
+/// If it can't be read, is too long or is not UTF-8.
+pub fn text_of(file: &Path) -> Result<String, Failure> {
+    text(file, proem_runtime::files::open(file).and_then(capped))
+}
+
+/// The text that is handed over as `file`.
+///
+/// # Errors
+///
+/// If it can't be read, is too long or is not UTF-8.
+pub fn text_from(file: &Path, from: impl Read) -> Result<String, Failure> {
+    text(file, capped(from))
+}
+
+fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Failure> {
+    let shown = show::terminal_str(&file.display().to_string());
+    read.map_err(|error| Failure::usage(format!("could not read `{shown}`: {error}")))?.ok_or_else(|| {
+        Failure::usage(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
+    })
+}
+
+/// A text of at most [`MOST_BYTES`]; `None` if it is longer.
+fn capped(from: impl Read) -> std::io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {
+        return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is not UTF-8"));
+    }
+    Ok(None)
+}
+
+/// Which names are only counted, by their beginnings.
+fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String> {
+    let mut unknown: Vec<&String> = names.iter().filter(|name| !registry.admits(name)).collect();
+    unknown.dedup();
+    if unknown.is_empty() {
+        return None;
+    }
+    let more = unknown.len().saturating_sub(NAMED);
+    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!("not in the registry as {what}, so only counted: {}{more}", shown.join(", ")))
+}

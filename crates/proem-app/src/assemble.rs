@@ -1,0 +1,410 @@
+//! The prompt for a task: gathering what is known, preparing, assembling and recording.
+//!
+//! In this order: [`Chosen::new`], [`Start::gather`], [`Begun::new`], [`MadeAssembly::new`],
+//! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use proem_agents::assemble::gathered::{Gathered, RuleText};
+use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
+use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble};
+use proem_agents::screen::{Noted as Screened, Screening};
+use proem_engine::cache::{CachePlan, plan};
+use proem_engine::profile::Profiles;
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Model, Provider, Providers};
+use proem_engine::tokens::Counts;
+use proem_engine::versions::Versions;
+use proem_guard::{Untrusted, Verdict};
+use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
+use proem_runtime::{Environment, GatherOptions, gather, installation_key};
+use proem_select::mode::{Basis, Hints};
+use proem_store::record::Numbers;
+use proem_text::{Label, Source};
+use serde_json::{Value as Json, json};
+
+use crate::calling;
+use crate::catalogue;
+use crate::error::Error as Failure;
+use crate::factors::Factors;
+use crate::guarding::{GuardFiles, Guarding, tools};
+use crate::message::{Hint, Message, Note};
+use crate::places::Places;
+use crate::project::Project;
+use crate::records::learning::{Adapting, Taught, taught};
+use crate::records::writing::{Asking, Record, Writing};
+use crate::selecting::Prepared;
+
+/// The longest task, in bytes; a longer one is a file, not a task.
+pub const MAX_TASK_BYTES: u64 = 1024 * 1024;
+
+/// Who wrote a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskAuthor {
+    /// Whoever asks.
+    Caller,
+    /// Somebody else: it is contained.
+    Outside,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct AssembleOptions {
+    /// What is to be done.
+    pub task: Task,
+    /// The task as it was named, for the record.
+    pub named: String,
+    /// The folder that the task is about.
+    pub root: PathBuf,
+    /// What the caller knows about the mode.
+    pub hints: Hints,
+    /// The model or role to count, plan and encode for, instead of the prompt's own.
+    pub model: Option<String>,
+    /// Whose model it is.
+    pub provider: Option<String>,
+    /// The most input tokens.
+    pub budget: Option<usize>,
+    /// The version of the prompt, instead of the current one.
+    pub prompt_version: Option<String>,
+    /// What of failures and wishes shapes the prompt.
+    pub adapting: Adapting,
+    /// Whether it is recorded.
+    pub record: Record,
+}
+
+/// A task in these words.
+///
+/// # Errors
+///
+/// If it is empty, or longer than [`MAX_TASK_BYTES`].
+pub fn task(text: String, author: TaskAuthor) -> Result<Task, Failure> {
+    if text.len() as u64 > MAX_TASK_BYTES {
+        return Err(Failure::usage(format!(
+            "the task has more than {MAX_TASK_BYTES} bytes; put the details into a file and refer to it in the task"
+        )));
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the task is empty; say what is to be done"));
+    }
+    Ok(match author {
+        TaskAuthor::Outside => Task::Outside(Untrusted::new(text, Label::from_source(Source::named("task")))),
+        TaskAuthor::Caller => Task::Caller(text),
+    })
+}
+
+/// The prompt, and the model that it is counted, planned and encoded for.
+#[derive(Debug)]
+pub struct Chosen {
+    prompt: Prompt,
+    model: Model,
+    role: String,
+    providers: Providers,
+}
+
+impl Chosen {
+    /// What the options and configuration choose.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such prompt, or the model can't be told.
+    pub fn new(options: &AssembleOptions, project: &Project) -> Result<Self, Failure> {
+        let prompt = project.book()?.prompt(PROMPT, options.prompt_version.as_deref())?;
+        let providers = Providers::load()?;
+        let wanted = calling::WantedModel {
+            model: options.model.as_deref(),
+            provider: options.provider.as_deref(),
+            prompt: prompt.file.header.model.as_deref(),
+        };
+        let role = wanted.name(&project.config).to_owned();
+        // Nothing is sent, so a missing key doesn't matter.
+        let model = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?.model;
+        Ok(Self { prompt, model, role, providers })
+    }
+
+    /// The model.
+    #[must_use]
+    pub const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// What the model was called.
+    #[must_use]
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+
+    /// The models whose requests are in the words of `provider`.
+    #[must_use]
+    pub fn speaking(&self, provider: Provider) -> Vec<&str> {
+        self.providers.models().filter(|m| m.provider() == provider).map(|m| m.name.as_str()).collect()
+    }
+}
+
+/// What an assembly starts from.
+#[derive(Debug)]
+pub struct Start {
+    prompt: Prompt,
+    model: Model,
+    role: String,
+    gathered: Gathered,
+}
+
+impl Start {
+    /// Finds out what is known about the folder.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be looked at.
+    pub fn gather(
+        options: &AssembleOptions,
+        chosen: Chosen,
+        (places, project): (&Places, &Project),
+    ) -> Result<Self, Failure> {
+        let Chosen { prompt, mut model, role, .. } = chosen;
+        Factors::load(places)?.apply(&mut model);
+        let mut gathering = GatherOptions::new(Environment::inherited());
+        gathering.trusted = project.trusted_rules();
+        gathering.set_up = project.set_up();
+        gathering.limits = gathering.limits.with_git(project.config.git.limits());
+        let gathered = gather(&options.root, &gathering)?;
+        Ok(Self { prompt, model, role, gathered })
+    }
+}
+
+/// The records, and what the prompt learned.
+#[derive(Debug)]
+pub struct Begun {
+    records: Option<Writing>,
+    taught: Option<Taught>,
+}
+
+impl Begun {
+    /// Opens the records, and looks up what the prompt learned. The notes are there also if it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the records are needed and can't be kept, or a wish is none.
+    pub async fn new(
+        options: &AssembleOptions,
+        start: &Start,
+        (places, project): (&Places, &Project),
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Failure> {
+        // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
+        let asking = project.config.embedding.provider.is_some().then(Asking::free);
+        let records = Writing::begin(places, project, options.record, asking).await?.collect(notes);
+        let history = Writing::history(records.as_ref(), options.record, project);
+        let taught = taught((places, project), &start.prompt, &options.adapting, history).await?.collect(notes);
+        notes.extend(taught.iter().filter_map(|taught| taught.said.clone()));
+        Ok(Self { records, taught })
+    }
+}
+
+/// An assembly with what it was made from.
+#[derive(Debug)]
+pub struct MadeAssembly {
+    prompt: Prompt,
+    role: String,
+    guarding: Guarding,
+    records: Option<Writing>,
+    took: Duration,
+    /// What was found out.
+    pub gathered: Gathered,
+    /// The assembly.
+    pub assembled: Assembled,
+    /// The model that it is for.
+    pub model: Model,
+    /// What the provider's cache does with it.
+    pub cache: CachePlan,
+    /// What was selected from.
+    pub prepared: Prepared,
+    /// What the prompt learned.
+    pub taught: Option<Taught>,
+}
+
+impl MadeAssembly {
+    /// Assembles. What there is to say about the project goes to its notes, also if it fails.
+    ///
+    /// # Errors
+    ///
+    /// If something that the prompt needs can't be read, or the prompt can't be made.
+    pub fn new(
+        options: &AssembleOptions,
+        (start, begun): (Start, Begun),
+        (places, project): (&Places, &mut Project),
+    ) -> Result<Self, Failure> {
+        let Start { prompt, model, role, gathered } = start;
+        let Begun { records, taught } = begun;
+        let task = &options.task;
+        let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
+        outside.for_each(|file| project.distrust(file.name, "used as reference, not as instructions".into()));
+        let key = installation_key(&places.key())?;
+        let counter = model.counter();
+        let mut counts = Counts::new(counter.as_ref());
+        let prepared = Prepared::new(project, places, (task, &options.hints), &gathered)?;
+        project.notes.extend(prepared.notes.iter().cloned());
+        let guarding = Guarding::load(places, &tools(prepared.catalogue()))?;
+        project.notes.extend(guarding.notes.iter().cloned());
+        let (selecting, entries) = (prepared.selecting(), prepared.entries());
+        let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
+        let request = Request {
+            task,
+            gathered: &gathered,
+            settings: &project.config.assemble,
+            hints: options.hints,
+            prompt: &prompt,
+            key: &key,
+            input_tokens: input_tokens(options.budget, &model, project, &prompt),
+            monolithic,
+            profile: taught.as_ref().map(|taught| &taught.adapted.profile),
+            selecting: selecting.as_ref(),
+            entries: entries.as_ref(),
+            screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
+            mode_examples: prepared.mode_examples(),
+        };
+        let began = Instant::now();
+        let assembled = assemble(&request, &mut counts)?;
+        let took = began.elapsed();
+        let cache = plan(&assembled.assembly, &model, counter.exactness());
+        Ok(Self { prompt, role, guarding, records, took, gathered, assembled, model, cache, prepared, taught })
+    }
+
+    /// What is missing from the prompt.
+    #[must_use]
+    pub fn shortfalls(&self) -> Vec<Note> {
+        let Self { assembled, gathered, .. } = self;
+        let cut = assembled.report.sections.iter().filter_map(|section| {
+            let reason = section.reason.as_deref()?;
+            (section.full_tokens > section.tokens).then(|| format!("`{}` {reason}", section.name))
+        });
+        let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
+        let guarded = assembled.noted.iter().map(Screened::in_words);
+        let mode = &assembled.mode;
+        let open = (mode.basis == Basis::Default)
+            .then(|| Note::hinting(format!("mode {}: {}", mode.mode.as_str(), mode.reason), Hint::ChooseMode));
+        let others = unknown.chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned());
+        open.into_iter().chain(others.map(Note::from)).collect()
+    }
+
+    /// What the output says beside the assembly; its notes are the caller's to word.
+    ///
+    /// # Errors
+    ///
+    /// Never, but for a bug.
+    pub fn extra(&self, project: &Project) -> Result<Extra, Failure> {
+        let mut plan = serde_json::to_value(&self.cache).map_err(|e| Failure::bug("could not write JSON", e))?;
+        if let Some(plan) = plan.as_object_mut() {
+            plan.insert("sentence".into(), Json::String(self.cache.sentence()));
+        }
+        Ok(Extra {
+            cache: Some(plan),
+            untrusted_files: project.untrusted.clone(),
+            degraded: self.prepared.degraded.clone(),
+            embedding_calls: self.prepared.calls,
+            catalogue_tokens: self.catalogue_tokens(),
+            ..Extra::default()
+        })
+    }
+
+    /// The tokens of all definitions in the catalogue: what a prompt with every tool would hold.
+    #[must_use]
+    pub fn catalogue_tokens(&self) -> Option<usize> {
+        let entries = self.prepared.catalogue().entries();
+        (!entries.is_empty())
+            .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::tokens(entry))))
+    }
+
+    /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it. `files`
+    /// are those of an assembly without a call.
+    pub async fn record(
+        &mut self,
+        options: &AssembleOptions,
+        (places, project): (&Places, &Project),
+        files: FilesOf<'_>,
+    ) -> Vec<Note> {
+        let Some(records) = self.records.take() else { return Vec::new() };
+        let mut notes = Vec::new();
+        if let Err(error) = self.kept(options, project, &records, files).await {
+            let text = format!("the assembly is not recorded: {error}");
+            notes.push(Note::Remark(Message { text, hint: error.hint().cloned() }));
+        }
+        notes.extend(records.end(places).await);
+        notes
+    }
+
+    async fn kept(
+        &self,
+        options: &AssembleOptions,
+        project: &Project,
+        records: &Writing,
+        files: FilesOf<'_>,
+    ) -> Result<(), Failure> {
+        let Self { prompt, assembled, model, prepared, taught, guarding, took, .. } = self;
+        let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
+        let numbers = Numbers {
+            took_ms: u64::try_from(took.as_millis()).ok(),
+            assembled_us: u64::try_from(took.as_micros()).ok(),
+            embedding_calls: u64::try_from(prepared.calls).ok(),
+            scanned: u64::try_from(assembled.scanned).ok(),
+            threats: Some(noted(Verdict::Flag)),
+            filtered: Some(noted(Verdict::Quarantine)),
+            degraded: !degraded(assembled, &prepared.degraded).is_empty(),
+            ..Numbers::default()
+        };
+        let start = RunStart {
+            id: Writing::id()?,
+            parent: None,
+            kind: "assemble",
+            prompt: &prompt.id,
+            role: &self.role,
+            model: &model.name,
+            endpoint: "",
+            line: None,
+            files: &files(&project.book()?, prompt, &guarding.files),
+            inputs: &json!({ "task": options.named }).into(),
+            settings: &json!({
+                "proem": env!("CARGO_PKG_VERSION"),
+                "versions": Versions::TODAY,
+                "mode": assembled.mode.mode.as_str(),
+            }),
+            policy: &guarding.rules,
+            profiles: taught.as_ref().map(|taught| Profiles::Same(taught.adapted.profile.clone())),
+            report: Some(&assembled.report),
+            monolithic_tokens: self.monolithic(),
+            steps: 0,
+        };
+        let finish = recorded_assembly(&records.kept(), &start, &assembled.assembly, numbers);
+        match finish {
+            Some(finish) => Ok(records.store().finish(finish).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// The tokens of the prompt that lists everything: of the one that Proem's replaces, or of this one with
+    /// every definition of the catalogue in the place of what was chosen.
+    fn monolithic(&self) -> Option<u64> {
+        let totals = &self.assembled.report.totals;
+        let all = totals.monolithic.or_else(|| {
+            let rest = totals.tokens.saturating_sub(capability_tokens(&self.assembled));
+            Some(rest.saturating_add(self.catalogue_tokens()?))
+        });
+        u64::try_from(all?).ok()
+    }
+}
+
+/// The files that an assembly was made from, by name.
+pub type FilesOf<'f> = &'f dyn Fn(&Book, &Prompt, &GuardFiles) -> BTreeMap<String, String>;
+
+/// What fits: the caller's budget, and the model's window less the answer.
+fn input_tokens(budget: Option<usize>, model: &Model, project: &Project, prompt: &Prompt) -> Option<usize> {
+    let answer = project.config.assemble.output_tokens.or(prompt.file.strict.output_budget).unwrap_or(0);
+    let window = model.context_tokens.map(NonZeroUsize::get).map(|tokens| tokens.saturating_sub(answer));
+    match (budget, window) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

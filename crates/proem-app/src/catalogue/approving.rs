@@ -1,0 +1,84 @@
+//! Approving definitions: which are meant, what was approved of them before, and keeping the answer.
+
+use proem_guard::{Guard, show};
+use proem_select::catalogue::{Capability, Catalogue, Finding, findings};
+
+use super::{approved, plain, store};
+use crate::error::Error as Failure;
+use crate::message::Hint;
+use crate::places::Places;
+use crate::project::Project;
+use crate::trust::{Before, TrustStore, Vouched};
+
+/// What this user approved of a project's catalogue, and the store that keeps it.
+#[derive(Debug)]
+pub struct Approving {
+    store: TrustStore,
+    vouched: Vouched,
+    key: String,
+}
+
+impl Approving {
+    /// What is approved so far.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read.
+    pub fn open(project: &Project, places: &Places) -> Result<Self, Failure> {
+        let vouched = approved(project, places)?;
+        Ok(Self { store: store(places)?, vouched, key: project.key.clone() })
+    }
+
+    /// What was approved of an entry.
+    #[must_use]
+    pub fn before(&self, entry: &Capability) -> Before {
+        let name = entry.name().as_str();
+        match self.store.last(&self.vouched, name).and_then(|bytes| String::from_utf8(bytes).ok()) {
+            Some(text) => Before::Trusted(text),
+            None if self.vouched.knows(name) => Before::Lost,
+            None => Before::New,
+        }
+    }
+
+    /// Approves definitions as they were read.
+    ///
+    /// # Errors
+    ///
+    /// If that can't be kept.
+    pub fn approve(&self, entries: &[&Capability]) -> Result<(), Failure> {
+        let shown: Vec<(String, Vec<u8>)> = entries
+            .iter()
+            .map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes()))
+            .collect();
+        self.store.trust(&self.key, &shown)
+    }
+}
+
+/// The entries that were named, by name or by server.
+///
+/// # Errors
+///
+/// If there is none of a name.
+pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Failure> {
+    let matches = |entry: &Capability, name: &str| {
+        entry.name().as_str() == name || entry.server().is_some_and(|server| server.as_str() == name)
+    };
+    for name in names {
+        if !catalogue.entries().iter().any(|entry| matches(entry, name)) {
+            let shown = show::terminal_str(name);
+            let problem = format!("there is no server with a manifest and no entry called `{shown}`");
+            return Err(Failure::usage(problem).hinting(Hint::ListCatalogue));
+        }
+    }
+    Ok(catalogue.entries().iter().filter(|entry| names.iter().any(|name| matches(entry, name))).collect())
+}
+
+/// What a person should know about the entries, their words included.
+///
+/// # Errors
+///
+/// Never, but for a bug.
+pub fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
+    let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+    Ok(findings(catalogue, Some(&guard)))
+}

@@ -1,0 +1,161 @@
+//! How far our counts are from what providers report, and counting by that.
+//!
+//! Where a provider publishes no tokeniser, another one's count is scaled up. What was reported says
+//! by how much it should be; the new scale is reported ÷ counted × the scale so far, rounded up, so
+//! that a count stays an upper estimate of the mean.
+
+use std::collections::BTreeMap;
+
+use proem_store::query::Estimate;
+use serde::Serialize;
+
+use crate::error::Error as Failure;
+use crate::factors::{Factor, Factors, RANGE};
+use crate::places::Places;
+
+/// Fewer calls say too little.
+pub const MIN_CALLS: u64 = 20;
+
+/// What was found about a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fitted {
+    /// The model's name.
+    pub model: String,
+    /// The counter that is scaled.
+    pub base: String,
+    /// The factor that counts today, in hundredths.
+    pub present: usize,
+    /// The one that would fit, within its limits; nothing if there are too few calls.
+    pub fitted: Option<usize>,
+    /// How many calls say so.
+    pub calls: u64,
+    /// The tokens that were reported.
+    pub reported: u64,
+    /// What the base alone counts, before it is scaled.
+    pub base_counted: u64,
+}
+
+/// Counts by what was found from now on; how many models that changes.
+///
+/// # Errors
+///
+/// If the factors can't be kept.
+pub fn apply(fitted: &[Fitted], mut factors: Factors, places: &Places) -> Result<u64, Failure> {
+    let mut changed = 0_u64;
+    for one in fitted {
+        let Some(percent) = one.fitted.filter(|percent| *percent != one.present) else { continue };
+        factors.models.insert(one.model.clone(), Factor { percent, calls: one.calls, previous: Some(one.present) });
+        changed = changed.saturating_add(1);
+    }
+    if changed > 0 {
+        factors.store(places)?;
+    }
+    Ok(changed)
+}
+
+/// Counts by the factors before; how many models that changes.
+///
+/// # Errors
+///
+/// If there are none, or the factors can't be kept.
+pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Failure> {
+    let mut changed = 0_u64;
+    for factor in factors.models.values_mut() {
+        let Some(previous) = factor.previous.take() else { continue };
+        factor.percent = previous;
+        changed = changed.saturating_add(1);
+    }
+    if changed == 0 {
+        return Err(Failure::finding("no factor was changed, so there is nothing to undo"));
+    }
+    factors.store(places)?;
+    Ok(changed)
+}
+
+/// What fits each model that is counted by an estimate.
+#[must_use]
+pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<Fitted> {
+    let mut found: BTreeMap<(String, String), Fitted> = BTreeMap::new();
+    for estimate in estimates {
+        let Some((base, percent)) = scaled(&estimate.counter) else { continue };
+        let present = factors.models.get(&estimate.model).map_or(percent, |factor| factor.percent);
+        let one = found.entry((estimate.model.clone(), base.to_owned())).or_insert_with(|| Fitted {
+            model: estimate.model.clone(),
+            base: base.to_owned(),
+            present,
+            fitted: None,
+            calls: 0,
+            reported: 0,
+            base_counted: 0,
+        });
+        one.calls = one.calls.saturating_add(estimate.calls);
+        one.reported = one.reported.saturating_add(estimate.reported);
+        // Counts were rounded up; what the base counted is at most this.
+        let counted = estimate.counted.saturating_mul(100) / u64::try_from(percent).unwrap_or(u64::MAX).max(1);
+        one.base_counted = one.base_counted.saturating_add(counted);
+    }
+    let mut fitted: Vec<Fitted> = found.into_values().collect();
+    for one in &mut fitted {
+        if one.calls >= MIN_CALLS && one.base_counted > 0 {
+            let percent = one.reported.saturating_mul(100).div_ceil(one.base_counted);
+            let percent = usize::try_from(percent).unwrap_or(usize::MAX);
+            one.fitted = Some(percent.clamp(*RANGE.start(), *RANGE.end()));
+        }
+    }
+    fitted
+}
+
+/// The base and the hundredths of a counter's name such as `o200k × 1.30`; a counter without a factor
+/// is exact.
+fn scaled(counter: &str) -> Option<(&str, usize)> {
+    let (base, factor) = counter.split_once(" × ")?;
+    let (whole, part) = factor.split_once('.')?;
+    if part.len() != 2 {
+        return None;
+    }
+    Some((base, whole.parse::<usize>().ok()?.checked_mul(100)?.checked_add(part.parse().ok()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(counter: &str, calls: u64, counted: u64, reported: u64) -> Estimate {
+        Estimate { model: "m".to_owned(), counter: counter.to_owned(), calls, counted, reported }
+    }
+
+    #[test]
+    fn factors_follow_what_was_reported() {
+        for (estimates, expected) in [
+            (vec![estimate("o200k", 40, 100, 100)], vec![]),
+            (vec![estimate("o200k × 1.30", 19, 1_300, 1_400)], vec![None]),
+            (vec![estimate("o200k × 1.30", 20, 1_300, 1_340)], vec![Some(134)]),
+            (vec![estimate("o200k × 1.30", 20, 1_300, 500)], vec![Some(100)]),
+            (vec![estimate("o200k × 1.30", 20, 1_300, 9_000)], vec![Some(200)]),
+            // Counts under two factors are the same base's.
+            (
+                vec![estimate("o200k × 1.30", 10, 1_300, 1_200), estimate("o200k × 2.00", 10, 2_000, 1_200)],
+                vec![Some(120)],
+            ),
+            (vec![estimate("o200k × 1.30", 20, 0, 0)], vec![None]),
+        ] {
+            let fitted: Vec<Option<usize>> =
+                fit(&estimates, &Factors::default()).iter().map(|one| one.fitted).collect();
+            assert_eq!(fitted, expected, "{estimates:?}");
+        }
+    }
+
+    #[test]
+    fn a_counters_name_says_its_factor() {
+        for (counter, expected) in [
+            ("o200k × 1.30", Some(("o200k", 130))),
+            ("o200k × 10.05", Some(("o200k", 1_005))),
+            ("o200k", None),
+            ("o200k × 1.3", None),
+            ("o200k × x.30", None),
+        ] {
+            assert_eq!(scaled(counter), expected, "{counter}");
+        }
+    }
+}

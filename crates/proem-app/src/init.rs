@@ -1,0 +1,230 @@
+//! Writes what a project lacks.
+//!
+//! Invariants: what is there is never changed and no link is followed; everything that could be in
+//! the way is looked at before the first file is written; what was written is trusted, and what was
+//! there already is not.
+
+pub mod import;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use proem_guard::show;
+use proem_runtime::Error;
+use proem_runtime::files::{self, Access, Content};
+use proem_runtime::git::GitProgram;
+
+use self::import::{Import, import};
+use crate::config::document::{self, Values};
+use crate::error::Error as Failure;
+use crate::message::{Hint, Message};
+use crate::places::Places;
+use crate::project::{BOOK, CONFIG, git, head, locate, now};
+use crate::trust::candidates::{Candidate, Candidates};
+use crate::trust::{MAX_FILE_BYTES, TrustStore};
+
+const QUESTION: &str = include_str!("init/question.prompt");
+const QUESTION_PATH: &str = "project/question/1.0.0.prompt";
+const MANIFEST: &str = "\
+# The version of each prompt that is used; without an entry, the newest.
+[current]
+\"project/question\" = \"1.0.0\"
+";
+const PRIVATE: &str = include_str!("init/private.md");
+
+/// A file that may be written.
+#[derive(Debug)]
+pub struct Planned {
+    /// Its path, relative to the project's root.
+    pub path: String,
+    /// What it is for.
+    pub why: Message,
+    /// Whether it is among what is read as trusted.
+    pub read_as_trusted: bool,
+    text: String,
+    access: Access,
+}
+
+impl Planned {
+    pub(crate) fn trusted(path: impl Into<String>, text: impl Into<String>, why: impl Into<Message>) -> Self {
+        Self { read_as_trusted: true, ..Self::plain(path, text, why) }
+    }
+
+    pub(crate) fn plain(path: impl Into<String>, text: impl Into<String>, why: impl Into<Message>) -> Self {
+        Self { path: path.into(), text: text.into(), why: why.into(), access: Access::Shared, read_as_trusted: false }
+    }
+
+    fn private(path: &str, text: &str, why: &'static str) -> Self {
+        Self { access: Access::Private, ..Self::plain(path, text, why) }
+    }
+}
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Those that were written.
+    pub written: Vec<Planned>,
+    /// Those that were there.
+    pub kept: Vec<Planned>,
+    /// Those of `kept` that hold something else.
+    pub other: BTreeSet<String>,
+}
+
+/// A project that was set up.
+#[derive(Debug)]
+pub struct Initialised {
+    /// Its root.
+    pub root: PathBuf,
+    /// What became of the files.
+    pub outcome: Outcome,
+    /// The existing prompt that was split, with the paths of its parts.
+    pub import: Option<(Import, BTreeSet<String>)>,
+    /// What its configuration was to say.
+    values: Values,
+    store: TrustStore,
+    git: GitProgram,
+    key: String,
+}
+
+/// Sets up the project around `folder`, and splits the prompt at `from` into its parts.
+///
+/// # Errors
+///
+/// If there is no place for files, if something is in the way, or if a file can't be written.
+pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialised, Failure> {
+    let git = git(places)?;
+    let (root, key) = locate(folder, &git)?;
+    let shown = show::terminal_str(&folder.display().to_string()).into_string();
+    let Some(root) = root else {
+        let problem =
+            format!("`{shown}` is in a bare repository, which has no work tree; run this in a clone that has one");
+        return Err(Failure::usage(problem));
+    };
+    // The store is opened first: if it can't be read, nothing should have been written.
+    let store = TrustStore::new(places.state.clone());
+    store.check()?;
+    let mut import = from.map(import).transpose()?;
+    let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
+    let why = Message { text: "what people set first".to_owned(), hint: Some(Hint::SeeEveryKey) };
+    let mut planned = vec![Planned::trusted(CONFIG, document::text(&values), why)];
+    planned.extend(book(&root)?);
+    let mut parts = BTreeSet::new();
+    if let Some(import) = &mut import {
+        let files = std::mem::take(&mut import.planned);
+        parts.extend(files.iter().map(|file| file.path.clone()));
+        planned.extend(files);
+    }
+    planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
+    planned.push(Planned::private(".proem/private/README.md", PRIVATE, "which files are allowed next to it, and who \
+                                                                        may read it"));
+    let outcome = write(&root, planned)?;
+    let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
+    let trusted: Vec<(String, Vec<u8>)> =
+        trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
+    if !trusted.is_empty() {
+        store
+            .trust(&key, &trusted)
+            .map_err(|e| Failure::outside(format!("the files were written but are not trusted yet: {e}; run `proem \
+                                                   trust`")))?;
+    }
+    let written: Vec<(&str, &[u8])> =
+        outcome.written.iter().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();
+    if !written.is_empty() {
+        store.wrote(&key, &written)?;
+    }
+    let import = import.map(|import| (import, parts));
+    Ok(Initialised { root, outcome, import, values, store, git, key })
+}
+
+impl Initialised {
+    /// Those values that the project's configuration was to have, and doesn't, since it was there already.
+    #[must_use]
+    pub fn unset(&self) -> Values {
+        if self.outcome.kept.iter().any(|file| file.path == CONFIG) {
+            unset(&self.root, &self.values)
+        } else {
+            Values::new()
+        }
+    }
+
+    /// The files that are not trusted yet.
+    ///
+    /// # Errors
+    ///
+    /// If the trust store can't be read.
+    pub fn untrusted(&self) -> Result<Vec<String>, Failure> {
+        let Self { root, store, git, key, .. } = self;
+        let vouched = store.vouched(key, &root.to_string_lossy(), now(), || head(root, git))?;
+        let open = Candidates::read(root).files.into_iter();
+        let open = open.filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
+        Ok(open.map(|candidate| candidate.path).collect())
+    }
+}
+
+/// The files of a book with one example, as far as the project has none of its own.
+fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
+    let found = Candidates::read(root);
+    let own =
+        |candidate: &&Candidate| candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt");
+    let example = format!("{BOOK}/{QUESTION_PATH}");
+    let others = found.files.iter().filter(own).any(|file| file.path != example || file.text != QUESTION);
+    if others || found.refused.iter().any(|refused| refused.path.starts_with(BOOK)) {
+        // An example would be in the way of a book that is in use.
+        return Ok(Vec::new());
+    }
+    let files: BTreeMap<String, String> = [("book.toml", MANIFEST), (QUESTION_PATH, QUESTION)]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into();
+    let why = |path: &str| match path {
+        "book.toml" => "which version of each prompt is used",
+        _ => "an example of a prompt, to change or delete",
+    };
+    Ok(files.into_iter().map(|(path, text)| Planned::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())
+}
+
+/// Writes what is missing, after looking at what is there.
+fn write(root: &Path, planned: Vec<Planned>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let mut missing = Vec::new();
+    for file in planned {
+        match files::read_beneath(root, Path::new(&file.path), MAX_FILE_BYTES) {
+            Ok(None) => missing.push(file),
+            Ok(Some(content)) => {
+                if !matches!(content, Content::Whole(bytes) if bytes == file.text.as_bytes()) {
+                    outcome.other.insert(file.path.clone());
+                }
+                outcome.kept.push(file);
+            }
+            Err(error @ (Error::Link { .. } | Error::NotRegular { .. })) => {
+                return Err(Failure::usage(format!("{error}; nothing was written")));
+            }
+            Err(error) => return Err(Failure::outside(format!("{error}; nothing was written"))),
+        }
+    }
+    for file in missing {
+        match files::write_new(root, Path::new(&file.path), file.text.as_bytes(), file.access) {
+            Ok(()) => outcome.written.push(file),
+            // Somebody else was faster.
+            Err(Error::Exists { .. }) => outcome.kept.push(file),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Those values that the project's configuration doesn't have.
+fn unset(root: &Path, values: &Values) -> Values {
+    let found = Candidates::read(root);
+    let text = found.files.iter().find(|candidate| candidate.path == CONFIG).map_or("", |candidate| &candidate.text);
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let set = |name: &str| {
+        let mut keys = name.split('.');
+        let first = table.get(keys.next()?)?;
+        keys.try_fold(first, |value, key| value.get(key)).map(ToString::to_string)
+    };
+    values
+        .iter()
+        .filter(|(name, value)| set(name).as_ref() != Some(value))
+        .map(|(name, value)| (*name, value.clone()))
+        .collect()
+}

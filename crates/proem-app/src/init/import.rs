@@ -1,0 +1,93 @@
+//! An existing prompt, split into the parts of Proem's.
+
+use std::path::Path;
+
+use proem_agents::assemble::split::{Part, missing_rules, split, text_of};
+use proem_engine::prompt::file::MAX_FILE_BYTES;
+use proem_guard::show;
+use proem_runtime::files::{self, Content};
+
+use super::Planned;
+use crate::config::document::Values;
+use crate::error::Error as Failure;
+
+const CONSTITUTION: &str = ".proem/prompts/constitution.md";
+const RULES: &str = ".proem/prompts/rules.md";
+const PROJECT: &str = ".proem/rules.md";
+/// The prompt as it was.
+pub const BASELINE: &str = ".proem/prompts/monolithic.md";
+
+/// What becomes of an existing prompt.
+#[derive(Debug)]
+pub struct Import {
+    /// The files to write.
+    pub(super) planned: Vec<Planned>,
+    /// What `proem.toml` has to say about them.
+    pub(super) values: Values,
+    /// The prompt as it was.
+    pub text: String,
+    /// Its constitution with what was added; empty if nothing in it reads like one.
+    pub constitution: String,
+    /// What was added to the constitution, which must say it.
+    pub added: Vec<String>,
+    /// Whether something in it reads like rules of work.
+    pub has_rules: bool,
+}
+
+/// Reads and splits a prompt.
+pub(super) fn import(file: &Path) -> Result<Import, Failure> {
+    let text = read(file)?;
+    let pieces = split(&text);
+    let mut planned = Vec::new();
+    let mut values = Values::from([("baseline", format!("\"{BASELINE}\""))]);
+    let mut constitution = text_of(&pieces, Part::Constitution);
+    let mut added = Vec::new();
+    if !constitution.is_empty() {
+        for rule in missing_rules(&constitution) {
+            constitution.push_str(&format!("\n{rule}\n"));
+            added.push(rule.to_owned());
+        }
+        planned.push(Planned::trusted(
+            CONSTITUTION,
+            constitution.clone(),
+            "who the model is and what it never does; replaces the book's constitution",
+        ));
+        values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
+    }
+    let rules = text_of(&pieces, Part::Rules);
+    let has_rules = !rules.is_empty();
+    if has_rules {
+        planned.push(Planned::trusted(RULES, rules, "how to work; replaces the book's common rules"));
+        values.insert("assemble.paths.rules", format!("\"{RULES}\""));
+    }
+    let project = text_of(&pieces, Part::Project);
+    if !project.is_empty() {
+        planned.push(Planned::trusted(
+            PROJECT,
+            project,
+            "context, tools, examples and anything else about the project",
+        ));
+    }
+    planned.push(Planned::plain(BASELINE, text.clone(), "the original prompt; token savings are measured against it"));
+    Ok(Import { planned, values, text, constitution, added, has_rules })
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    let shown = show::terminal_str(&file.display().to_string()).into_string();
+    let bytes = match files::read_regular(file, MAX_FILE_BYTES) {
+        Ok(Some(Content::Whole(bytes))) => bytes,
+        Ok(Some(Content::Cut(_))) => {
+            return Err(Failure::usage(format!(
+                "`{shown}` is larger than {MAX_FILE_BYTES} bytes; name a smaller file"
+            )));
+        }
+        Ok(None) => return Err(Failure::usage(format!("`{shown}` does not exist; check the path"))),
+        Err(error) => return Err(Failure::usage(error.to_string())),
+    };
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8; save it as UTF-8")))?;
+    if text.trim().is_empty() {
+        return Err(Failure::usage(format!("`{shown}` is empty; name a file that holds a prompt")));
+    }
+    Ok(text)
+}

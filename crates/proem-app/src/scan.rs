@@ -1,0 +1,76 @@
+//! Looks for attacks in files, and says where, why, and what was not looked at.
+//!
+//! A file that can't be read never stops the others. What was not looked at is at least a flag; in a
+//! folder it is counted.
+
+pub mod calibrate;
+pub mod examine;
+pub mod folder;
+pub mod output;
+mod place;
+pub mod rows;
+
+use std::io::Read;
+use std::path::Path;
+
+use proem_runtime::readers::{Ask, Document, Kind, Limits, ReadError, read_file, read_stream};
+use proem_text::Source;
+
+pub use self::place::Excerpt;
+use crate::catalogue::load;
+use crate::error::Error as Failure;
+use crate::guarding::{Guarding, tools};
+use crate::places::Places;
+use crate::project::{Project, Reading};
+
+/// How files are read and judged.
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// What they are read as, whatever they look like.
+    pub kind: Option<Kind>,
+    /// Whose verdicts apply; otherwise `file/` and the kind.
+    pub source: Option<Source>,
+    /// How much is read of a file that was named, or of a row, in bytes.
+    pub file_bytes: usize,
+    /// The largest file of a folder that is read, in bytes.
+    pub folder_file_bytes: usize,
+}
+
+impl ScanOptions {
+    /// Reads a file that was named; links are followed.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if there is no file, or it can't be read.
+    pub fn read(&self, path: &Path) -> Result<Document, ReadError> {
+        read_file(path, &self.ask())
+    }
+
+    /// Reads what somebody hands over.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if it can't be read.
+    pub fn read_stream(&self, from: impl Read) -> Result<Document, ReadError> {
+        read_stream(from, &self.ask())
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        let limits = Limits { bytes: self.file_bytes, ..Limits::default() };
+        Ask { name: None, kind: self.kind, source: self.source.clone(), limits, ..Ask::default() }
+    }
+}
+
+/// The guard as this user configured it, knowing the tools of the project around `root`.
+///
+/// Without a project it knows the usual ones, and so it does where the catalogue can't be read:
+/// scanning must not depend on a repository's files.
+///
+/// # Errors
+///
+/// If the user's table of verdicts can't be read.
+pub fn guarding(root: &Path, places: &Places) -> Result<Guarding, Failure> {
+    let loaded = Project::open(root, places, Reading::Trusted).and_then(|project| load(&project, places));
+    let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
+    Guarding::load(places, &tools)
+}

@@ -1,0 +1,192 @@
+//! A folder: what git tracks of it, file by file, and what was not looked at.
+//!
+//! Files that a project keeps are ordinary ones. Their names are foreign text.
+
+use std::path::{Path, PathBuf};
+
+use proem_runtime::files::{Content, read_beneath};
+use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, Origin, list};
+use proem_runtime::readers::{Ask, Document, Gap, GapReason, Rest, Surroundings, extract};
+use proem_runtime::{Environment, Error};
+
+use super::ScanOptions;
+use super::examine::{Cutting, Examined, examine};
+use crate::error::Error as Failure;
+use crate::guarding::Guarding;
+use crate::message::Note;
+use crate::words::grouped;
+
+/// Why a path of a folder was not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It holds no text.
+    Binary,
+    /// It is larger than what is read.
+    TooLarge,
+    /// It is a symbolic link.
+    Link,
+    /// It is another repository.
+    Submodule,
+    /// It is a pipe, a socket or a device.
+    Special,
+    /// It is tracked and not in the work tree.
+    Missing,
+}
+
+impl LeftOut {
+    /// All reasons, in the order in which they are told.
+    pub const ALL: [Self; 6] =
+        [Self::Binary, Self::TooLarge, Self::Link, Self::Submodule, Self::Special, Self::Missing];
+
+    /// The word used in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::TooLarge => "too-large",
+            Self::Link => "link",
+            Self::Submodule => "submodule",
+            Self::Special => "special",
+            Self::Missing => "missing",
+        }
+    }
+
+    /// How many there are, in words; `most` is how large a file may be, in bytes.
+    #[must_use]
+    pub fn counted(self, count: usize, most: usize) -> String {
+        let number = grouped(count);
+        match self {
+            Self::Binary => format!("{number} binary"),
+            Self::TooLarge => format!("{number} larger than {} bytes", grouped(most)),
+            Self::Link if count == 1 => format!("{number} link"),
+            Self::Link => format!("{number} links"),
+            Self::Submodule if count == 1 => format!("{number} submodule"),
+            Self::Submodule => format!("{number} submodules"),
+            Self::Special => format!("{number} that are not regular files"),
+            Self::Missing => format!("{number} missing from the work tree"),
+        }
+    }
+}
+
+/// What came of one path.
+#[derive(Debug)]
+pub enum Seen {
+    /// It was looked at.
+    File(Examined),
+    /// It was not, for a reason.
+    LeftOut(LeftOut),
+    /// It could not be read, and why.
+    Unreadable(String),
+}
+
+/// What was read of one path.
+enum Looked {
+    At(Document),
+    LeftOut(LeftOut),
+    Unreadable(String),
+}
+
+/// A folder whose files are looked at one by one.
+#[derive(Debug)]
+pub struct Folder<'f> {
+    path: &'f Path,
+    listing: FolderListing,
+}
+
+impl<'f> Folder<'f> {
+    /// Lists it.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be listed.
+    pub fn list(path: &'f Path) -> Result<Self, Failure> {
+        Ok(Self { path, listing: list(&Environment::inherited(), path)? })
+    }
+
+    /// What is below it.
+    #[must_use]
+    pub fn entries(&self) -> &[FolderEntry] {
+        &self.listing.entries
+    }
+
+    /// An entry as a person would write it.
+    #[must_use]
+    pub fn name(&self, entry: &FolderEntry) -> String {
+        named(self.path, &entry.path).to_string_lossy().into_owned()
+    }
+
+    /// Looks at an entry.
+    #[must_use]
+    pub fn look(&self, entry: &FolderEntry, guarding: &Guarding, options: &ScanOptions) -> Seen {
+        let looked = match entry.kind {
+            EntryKind::File => self.read(&entry.path, options),
+            EntryKind::Link => Looked::LeftOut(LeftOut::Link),
+            EntryKind::Submodule => Looked::LeftOut(LeftOut::Submodule),
+            EntryKind::Special => Looked::LeftOut(LeftOut::Special),
+        };
+        match looked {
+            Looked::At(document) => {
+                let file = (self.name(entry), document);
+                Seen::File(examine(guarding, file, options.source.as_ref(), Cutting::NotWanted))
+            }
+            Looked::LeftOut(why) => Seen::LeftOut(why),
+            Looked::Unreadable(why) => Seen::Unreadable(why),
+        }
+    }
+
+    /// What a person should know about which files were meant; `shown` is the folder's name, escaped.
+    #[must_use]
+    pub fn note(&self, shown: &str) -> Option<Note> {
+        note(shown, self.listing.entries.len(), self.listing.origin).map(Note::from)
+    }
+
+    /// Reads a file of the folder.
+    fn read(&self, relative: &Path, options: &ScanOptions) -> Looked {
+        let bytes = match read_beneath(self.path, relative, options.folder_file_bytes) {
+            Ok(Some(Content::Whole(bytes))) => bytes,
+            Ok(Some(Content::Cut(_))) => return Looked::LeftOut(LeftOut::TooLarge),
+            Ok(None) => return Looked::LeftOut(LeftOut::Missing),
+            // What was a file when it was listed.
+            Err(Error::Link { .. }) => return Looked::LeftOut(LeftOut::Link),
+            Err(Error::NotRegular { .. }) => return Looked::LeftOut(LeftOut::Special),
+            Err(error) => return Looked::Unreadable(error.to_string()),
+        };
+        let (kind, source) = (options.kind, options.source.clone());
+        let surroundings = Surroundings::Project;
+        let ask = Ask { name: Some(relative), kind, surroundings, source, ..Ask::default() };
+        let mut document = extract(&bytes, Rest::Nothing, &ask);
+        let is_text = |gap: &Gap| gap.reason != GapReason::NotText;
+        if document.fields.is_empty() && !document.gaps.iter().all(is_text) {
+            return Looked::LeftOut(LeftOut::Binary);
+        }
+        // Sources in another character set were read all the same, but for some letters.
+        document.gaps.retain(|gap| !matches!(gap.reason, GapReason::Replaced | GapReason::Unknown));
+        Looked::At(document)
+    }
+}
+
+/// A path as a person would write it: below `.` without it.
+fn named(folder: &Path, relative: &Path) -> PathBuf {
+    if folder == Path::new(".") { relative.to_path_buf() } else { folder.join(relative) }
+}
+
+/// What a person should know about which files were meant.
+fn note(folder: &str, count: usize, origin: Origin) -> Option<String> {
+    match origin {
+        Origin::NoRepository => Some(format!("`{folder}` is not in a git repository; all of its files were scanned")),
+        Origin::NoGit => Some(format!("git was not found; all files of `{folder}` were scanned")),
+        Origin::Tracked { untracked: None } => {
+            Some(format!("git lists the tracked files of `{folder}`, but the number of untracked files is unknown"))
+        }
+        Origin::Tracked { untracked: Some(0) } if count > 0 => None,
+        Origin::Tracked { untracked: Some(0) } => {
+            Some(format!("git tracks nothing in `{folder}`; name its files to scan them"))
+        }
+        Origin::Tracked { untracked: Some(1) } => {
+            Some(format!("1 file of `{folder}` that git doesn't track was not scanned"))
+        }
+        Origin::Tracked { untracked: Some(more) } => {
+            Some(format!("{} files of `{folder}` that git doesn't track were not scanned", grouped(more)))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Counts tokens, by one model or by several tokenisers beside each other.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use proem_engine::providers::{Model, Providers, Tokeniser};
+use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
+use proem_guard::show;
+use proem_runtime::git::GitProgram;
+use proem_runtime::{Environment, files};
+
+use crate::calling;
+use crate::config::Config;
+use crate::error::Error as Failure;
+use crate::factors::Factors;
+use crate::message::{Hint, Note};
+use crate::places::Places;
+use crate::project::Project;
+
+/// The largest text that is counted, in bytes.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// What tokens are counted by.
+#[derive(Debug, Clone)]
+pub struct TokensOptions {
+    /// Only this model or role.
+    pub model: Option<String>,
+    /// Whose model it is.
+    pub provider: Option<String>,
+    /// The folder whose project's configuration counts.
+    pub root: PathBuf,
+}
+
+/// A counter with its name.
+pub struct TokenColumn {
+    /// What counts: a tokeniser or a model.
+    pub title: String,
+    /// Whether its counts are exact.
+    pub exactness: Exactness,
+    counter: Box<dyn TokenCounter>,
+    basis: Basis,
+}
+
+impl std::fmt::Debug for TokenColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { title, basis, .. } = self;
+        f.debug_struct("TokenColumn").field("title", title).field("basis", basis).finish_non_exhaustive()
+    }
+}
+
+/// What a count is made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The model's own tokeniser.
+    Own,
+    /// Another tokeniser, by a factor that somebody measured.
+    Measured,
+    /// Another tokeniser, by the factor that recorded calls gave here.
+    Fitted,
+    /// Another tokeniser; how much the two differ is not known.
+    Unmeasured,
+}
+
+/// The counters that are asked for. What there is to say about the project goes to `said`, also if it fails.
+///
+/// # Errors
+///
+/// If the model can't be told, or the configuration can't be read.
+pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -> Result<Vec<TokenColumn>, Failure> {
+    let wanted = calling::WantedModel {
+        model: options.model.as_deref(),
+        provider: options.provider.as_deref(),
+        prompt: Some("small"),
+    };
+    let config = config(&options.root, places, said)?;
+    let asked = calling::ask(&config, &Providers::load()?, &wanted, &Environment::inherited())?;
+    let column = TokenColumn::of(asked.model, &Factors::load(places)?);
+    if options.model.is_some() || options.provider.is_some() {
+        return Ok(vec![column]);
+    }
+    Ok(vec![TokenColumn::of_tokeniser(OpenAi::O200k), TokenColumn::of_tokeniser(OpenAi::Cl100k), column])
+}
+
+/// The configuration that counts in the folder; without git, the user's own.
+fn config(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, Failure> {
+    if GitProgram::find(&Environment::inherited()).is_err() {
+        return Config::of_user(&places.config_file());
+    }
+    let project = Project::without_book(root, places)?;
+    said.extend(project.all_notes());
+    Ok(project.config)
+}
+
+impl TokenColumn {
+    /// The tokens of a text.
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        self.counter.count(text)
+    }
+
+    /// What counts, with its factor.
+    #[must_use]
+    pub fn counter(&self) -> String {
+        self.counter.name().to_string()
+    }
+
+    fn of_tokeniser(tokeniser: OpenAi) -> Self {
+        Self {
+            title: tokeniser.name().to_owned(),
+            exactness: Exactness::Exact,
+            counter: Box::new(tokeniser),
+            basis: Basis::Own,
+        }
+    }
+
+    fn of(mut model: Model, factors: &Factors) -> Self {
+        let fitted = factors.apply(&mut model).is_some();
+        let basis = match &model.tokeniser {
+            Tokeniser::Exact(_) => Basis::Own,
+            Tokeniser::Estimate { .. } if fitted => Basis::Fitted,
+            Tokeniser::Estimate { sources, .. } if sources.iter().any(|source| source == "unmeasured") => {
+                Basis::Unmeasured
+            }
+            Tokeniser::Estimate { .. } => Basis::Measured,
+        };
+        let counter = model.counter();
+        Self { title: model.name, exactness: counter.exactness(), counter, basis }
+    }
+
+    /// What an estimate is made by; `None` for an exact count.
+    #[must_use]
+    pub fn estimate(&self) -> Option<Note> {
+        let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
+        Some(match self.basis {
+            Basis::Own => return None,
+            Basis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}").into(),
+            Basis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}").into(),
+            Basis::Unmeasured => Note::hinting(
+                format!("≈ is an estimate that nobody measured, since this tokeniser isn't known: {how}"),
+                Hint::MeasureCounts,
+            ),
+        })
+    }
+}
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// In words, if it can't be read, is too long or is no text.
+pub fn text_of(path: &Path) -> Result<String, String> {
+    read(files::open(path).and_then(capped))
+}
+
+/// The text that somebody hands over.
+///
+/// # Errors
+///
+/// In words, if it can't be read, is too long or is no text.
+pub fn text_from(from: impl Read) -> Result<String, String> {
+    read(capped(from))
+}
+
+fn capped(from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read(bytes: std::io::Result<Vec<u8>>) -> Result<String, String> {
+    let bytes = bytes.map_err(|e| format!("could not be read: {e}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("is larger than {MAX_BYTES} bytes; split it"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|e| format!("is not UTF-8 from byte {} on; only text has tokens", e.utf8_error().valid_up_to()))
+}

@@ -1,0 +1,318 @@
+//! A project whose files are reviewed, and what is trusted in it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use proem_guard::show;
+use proem_runtime::git::GitProgram;
+
+use super::candidates::{Candidate, Candidates, listed, within};
+use super::{EDITING_SECONDS, Editing, TrustStore, Vouched};
+use crate::error::Error as Failure;
+use crate::message::{Hint, Note};
+use crate::places::Places;
+use crate::project::{BOOK, git, head, locate, now};
+
+/// A project and what is trusted in it.
+#[derive(Debug)]
+pub struct TrustPlace {
+    /// The project's root.
+    pub root: PathBuf,
+    /// The folder that was named; relative paths start there.
+    folder: PathBuf,
+    /// What the trust store calls the project.
+    key: String,
+    store: TrustStore,
+    /// What is trusted.
+    pub vouched: Vouched,
+    git: GitProgram,
+}
+
+/// What is known about earlier versions of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// It was never trusted.
+    New,
+    /// This was trusted last.
+    Trusted(String),
+    /// Something was, and no copy of it is left.
+    Lost,
+}
+
+/// A file with its history.
+#[derive(Debug)]
+pub struct Reviewed<'c> {
+    /// The file.
+    pub candidate: &'c Candidate,
+    /// What was trusted of it.
+    pub before: Before,
+}
+
+/// What would be trusted while it is edited.
+#[derive(Debug)]
+pub struct EditingOffer {
+    /// The path that was named, relative to the root.
+    pub path: String,
+    /// The files that it stands for.
+    pub covered: Vec<Candidate>,
+    /// The commit that ends it as soon as it is no longer checked out.
+    pub head: Option<String>,
+    /// The second since 1970 at which it ends at the latest.
+    pub until: i64,
+}
+
+/// What was taken back.
+#[derive(Debug)]
+pub struct Revoked {
+    /// The paths that are no longer trusted.
+    pub paths: Vec<String>,
+    /// What is trusted still.
+    pub notes: Vec<Note>,
+}
+
+/// What is to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RevokeScope {
+    /// Everything that was trusted in this repository.
+    All,
+    /// The files that were named, and what is below the folders.
+    Named,
+}
+
+impl TrustPlace {
+    /// The project around a folder.
+    ///
+    /// # Errors
+    ///
+    /// If it has no work tree, or the trust store can't be read.
+    pub fn open(folder: &Path, places: &Places) -> Result<Self, Failure> {
+        let git = git(places)?;
+        let (root, key) = locate(folder, &git)?;
+        let shown = show::terminal_str(&folder.display().to_string()).into_string();
+        let Some(root) = root else {
+            let problem =
+                format!("`{shown}` is in a bare repository, which has no files to trust; run this in a work tree");
+            return Err(Failure::usage(problem));
+        };
+        let folder =
+            std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
+        let store = TrustStore::new(places.state.clone());
+        let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &git))?;
+        Ok(Self { root, folder, key, store, vouched, git })
+    }
+
+    /// The path, relative to the root, of a file that was named.
+    ///
+    /// # Errors
+    ///
+    /// If it lies outside the project, or its name is not UTF-8.
+    pub fn path(&self, file: &Path) -> Result<String, Failure> {
+        within(&self.root, &self.folder, file)
+    }
+
+    /// Outside git the project is called by its own path.
+    #[must_use]
+    pub fn in_git(&self) -> bool {
+        Path::new(&self.key) != self.root
+    }
+
+    /// A file with what was trusted of it.
+    #[must_use]
+    pub fn reviewed<'c>(&self, candidate: &'c Candidate) -> Reviewed<'c> {
+        let copy = self.store.last(&self.vouched, &candidate.path).and_then(|bytes| String::from_utf8(bytes).ok());
+        let before = match copy {
+            Some(text) => Before::Trusted(text),
+            None if self.vouched.knows(&candidate.path) => Before::Lost,
+            None => Before::New,
+        };
+        Reviewed { candidate, before }
+    }
+
+    /// The files to review: those that were named, or all.
+    ///
+    /// # Errors
+    ///
+    /// If one that was named can't be trusted.
+    pub fn candidates(&self, files: &[PathBuf]) -> Result<Candidates, Failure> {
+        let mut candidates = Candidates::read(&self.root);
+        if !files.is_empty() {
+            // Somebody who names files wants to hear about those only.
+            let wanted = self.wanted(&candidates, files)?;
+            candidates.files.retain(|candidate| wanted.contains(&candidate.path));
+            candidates.refused.clear();
+        }
+        Ok(candidates)
+    }
+
+    /// Those whose present bytes nobody trusted.
+    #[must_use]
+    pub fn untrusted<'c>(&self, files: &'c [Candidate]) -> Vec<&'c Candidate> {
+        files.iter().filter(|candidate| !self.vouched.has(&candidate.path, &candidate.hash)).collect()
+    }
+
+    /// Trusts these files as they were read.
+    ///
+    /// # Errors
+    ///
+    /// If the trust store can't be changed.
+    pub fn trust(&self, files: &[&Candidate]) -> Result<(), Failure> {
+        let trusted: Vec<(String, Vec<u8>)> =
+            files.iter().map(|candidate| (candidate.path.clone(), candidate.text.clone().into_bytes())).collect();
+        self.store.trust(&self.key, &trusted)
+    }
+
+    /// Trusts one file whose hash was reviewed elsewhere; its path.
+    ///
+    /// # Errors
+    ///
+    /// If the hash is none, or not the file's.
+    pub fn trust_hash(&self, file: &Path, wanted: &str) -> Result<String, Failure> {
+        let wanted = wanted.to_ascii_lowercase();
+        if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let wanted = show::terminal_str(&wanted);
+            return Err(Failure::usage(format!(
+                "`{wanted}` is not a SHA-256 of 64 hexadecimal digits; `sha256sum FILE` prints one"
+            )));
+        }
+        let path = self.path(file)?;
+        let candidates = Candidates::read(&self.root);
+        let candidate = candidates.get(&path)?;
+        if candidate.hash != wanted {
+            let shown = show::terminal_str(&path);
+            let problem = format!("`{shown}` has the SHA-256 {}, not {wanted}; review what it holds", candidate.hash);
+            return Err(Failure::finding(problem));
+        }
+        self.trust(&[candidate])?;
+        Ok(path)
+    }
+
+    /// What would be trusted while a file or folder is edited.
+    ///
+    /// # Errors
+    ///
+    /// If it is the whole project, or can't be trusted.
+    pub fn editing(&self, file: &Path) -> Result<EditingOffer, Failure> {
+        let path = self.path(file)?;
+        if path.is_empty() {
+            let problem = format!("that is the whole project; name a file, or a folder such as `{BOOK}`");
+            return Err(Failure::usage(problem));
+        }
+        let covered = self.covered(Candidates::read(&self.root), &path)?;
+        Ok(EditingOffer { path, covered, head: None, until: 0 })
+    }
+
+    /// From when to when: the commit and the time that end it.
+    ///
+    /// # Errors
+    ///
+    /// If git does not say which commit is checked out.
+    pub fn timed(&self, offer: EditingOffer) -> Result<EditingOffer, Failure> {
+        let head = head(&self.root, &self.git)?;
+        Ok(EditingOffer { head, until: now().saturating_add(EDITING_SECONDS), ..offer })
+    }
+
+    /// Trusts it.
+    ///
+    /// # Errors
+    ///
+    /// If the trust store can't be changed.
+    pub fn edit(&self, offer: EditingOffer) -> Result<(), Failure> {
+        let EditingOffer { path, head, until, .. } = offer;
+        let root = self.root.to_string_lossy().into_owned();
+        self.store.edit(&self.key, &Editing { root, path, head, until })
+    }
+
+    /// Takes trust back. `None` if nothing is trusted here.
+    ///
+    /// # Errors
+    ///
+    /// If a file that was named is not trusted, or the trust store can't be changed.
+    pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revoked>, Failure> {
+        let stored = &self.vouched;
+        let paths =
+            stored.hashes().map(|(path, _)| path).chain(stored.editing().iter().map(|editing| editing.path.as_str()));
+        let known: BTreeSet<&str> = paths.collect();
+        let all = scope == RevokeScope::All;
+        if all && known.is_empty() {
+            return Ok(None);
+        }
+        let mut wanted = BTreeSet::new();
+        for file in files {
+            let path = self.path(file)?;
+            let found: Vec<&str> =
+                known.iter().copied().filter(|known| *known == path || is_below(known, &path)).collect();
+            if found.is_empty() {
+                return Err(self.unknown(&path, &known));
+            }
+            wanted.extend(found.into_iter().map(str::to_owned));
+        }
+        let paths = self.store.revoke(&self.key, |path| all || wanted.contains(path))?;
+        let mut notes = Vec::new();
+        for path in paths.iter().filter(|_| !all) {
+            let still = stored
+                .editing()
+                .iter()
+                .find(|editing| !wanted.contains(&editing.path) && is_below(path, &editing.path));
+            if let Some(editing) = still {
+                let (path, folder) = (show::terminal_str(path), show::terminal_str(&editing.path));
+                let text = format!("`{path}` is still trusted while `{folder}` is edited");
+                notes.push(Note::hinting(text, Hint::EndEditing { path: folder.into_string() }));
+            }
+        }
+        Ok(Some(Revoked { paths, notes }))
+    }
+
+    fn unknown(&self, path: &str, known: &BTreeSet<&str>) -> Failure {
+        let shown = show::terminal_str(path);
+        if let Some(editing) = self.vouched.editing().iter().find(|editing| is_below(path, &editing.path)) {
+            let folder = show::terminal_str(&editing.path);
+            return Failure::finding(format!("`{shown}` is trusted only while `{folder}` is edited"))
+                .hinting(Hint::EndEditing { path: folder.into_string() });
+        }
+        if known.is_empty() {
+            return Failure::finding(format!("`{shown}` is not trusted; nothing is trusted here"));
+        }
+        let names: Vec<&str> = known.iter().copied().collect();
+        Failure::finding(format!("`{shown}` is not trusted; the trusted files are {}", listed(&names)))
+    }
+
+    /// The paths that were named; a folder stands for the candidates below it.
+    fn wanted(&self, candidates: &Candidates, files: &[PathBuf]) -> Result<BTreeSet<String>, Failure> {
+        let mut wanted = BTreeSet::new();
+        for file in files {
+            let path = self.path(file)?;
+            let below: Vec<&Candidate> =
+                candidates.files.iter().filter(|candidate| is_below(&candidate.path, &path)).collect();
+            if below.is_empty() {
+                wanted.insert(candidates.get(&path)?.path.clone());
+            }
+            wanted.extend(below.into_iter().map(|candidate| candidate.path.clone()));
+        }
+        Ok(wanted)
+    }
+
+    /// The candidates at or below a path that may be trusted while it is edited.
+    fn covered(&self, candidates: Candidates, path: &str) -> Result<Vec<Candidate>, Failure> {
+        let in_book = path == ".proem" || path == BOOK || is_below(path, BOOK);
+        let holds_some = candidates.files.iter().any(|candidate| is_below(&candidate.path, path));
+        let refused = candidates.refused.iter().any(|refused| refused.path == path);
+        if refused || !is_folder(&self.root, path) || !(in_book || holds_some) {
+            return Ok(vec![candidates.get(path)?.clone()]);
+        }
+        Ok(candidates.files.into_iter().filter(|candidate| is_below(&candidate.path, path)).collect())
+    }
+}
+
+/// Whether `path` lies below `folder`; everything lies below the root, which is empty.
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether a path is a folder, and no link is on the way to it.
+fn is_folder(root: &Path, path: &str) -> bool {
+    let mut folder = root.to_path_buf();
+    path.split('/').all(|name| {
+        folder.push(name);
+        folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+    })
+}

@@ -1,0 +1,58 @@
+//! Which of a project's files are trusted.
+
+use std::collections::BTreeMap;
+
+use super::Vouched;
+use super::candidates::Candidates;
+
+/// Whether a file is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrustState {
+    /// As it is.
+    Trusted,
+    /// Whatever it holds, until then.
+    Editing(i64),
+    /// An earlier version was.
+    Changed,
+    /// It never was.
+    Untrusted,
+    /// It was, and is not there.
+    Gone,
+    /// It can't be, for this reason.
+    Refused(String),
+}
+
+/// What is known about one file.
+#[derive(Debug)]
+pub struct TrustEntry {
+    /// Whether it is trusted.
+    pub state: TrustState,
+    /// SHA-256 of its text, hexadecimal; `None` where it was not read.
+    pub hash: Option<String>,
+}
+
+/// All files that are trusted or could be, by path.
+#[must_use]
+pub fn entries(candidates: &Candidates, vouched: &Vouched) -> BTreeMap<String, TrustEntry> {
+    let mut entries = BTreeMap::new();
+    for (path, _) in vouched.hashes() {
+        entries.insert(path.to_owned(), TrustEntry { state: TrustState::Gone, hash: None });
+    }
+    for editing in vouched.editing() {
+        entries.insert(editing.path.clone(), TrustEntry { state: TrustState::Editing(editing.until), hash: None });
+    }
+    for candidate in &candidates.files {
+        let state = match vouched.ends(&candidate.path) {
+            _ if vouched.has(&candidate.path, &candidate.hash) => TrustState::Trusted,
+            Some(until) => TrustState::Editing(until),
+            None if vouched.knows(&candidate.path) => TrustState::Changed,
+            None => TrustState::Untrusted,
+        };
+        entries.insert(candidate.path.clone(), TrustEntry { state, hash: Some(candidate.hash.clone()) });
+    }
+    for refused in &candidates.refused {
+        let state = TrustState::Refused(refused.why.clone());
+        entries.insert(refused.path.clone(), TrustEntry { state, hash: None });
+    }
+    entries
+}

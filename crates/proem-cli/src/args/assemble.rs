@@ -1,0 +1,130 @@
+//! The arguments of `proem assemble`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use proem_agents::assemble::Task;
+use proem_app::assemble::AssembleOptions;
+use proem_app::records::writing::Record;
+use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
+
+use super::records;
+
+/// How a mode is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Infer it from hints and from what the task asks
+    Auto,
+    /// Investigate and propose a plan
+    Plan,
+    /// Make the change
+    Act,
+    /// Assess existing code or a change, without editing
+    Review,
+}
+
+/// What the caller says about uncommitted changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GitChangesArg {
+    /// Not stated; the work tree does not influence the mode
+    Auto,
+    /// There are some: use mode act, unless --interactive or --mode says otherwise
+    Yes,
+    /// There are none that matter
+    No,
+}
+
+/// How the prompt is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One text under five headings
+    Text,
+    /// A body for Anthropic's Messages API
+    Anthropic,
+    /// A body for OpenAI's Chat Completions API
+    Openai,
+    /// The selection, the messages and the full token report
+    Json,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Assemble {
+    /// What is to be done; `-` reads it from standard input
+    pub(crate) task: String,
+    /// How to work on it
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) mode: ModeArg,
+    /// A person takes part: use mode plan, unless --mode says otherwise
+    #[arg(long)]
+    pub(crate) interactive: bool,
+    /// Whether there are uncommitted changes
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) git_changes: GitChangesArg,
+    /// The folder the task is about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Somebody else wrote the task: mark it as untrusted text
+    #[arg(long)]
+    pub(crate) task_untrusted: bool,
+    /// How to print the prompt
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Explain on standard error where every token comes from
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// The model or role whose tokeniser, limits and API format apply, instead of the prompt's own
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Maximum number of input tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// The version of the prompt, instead of the current one
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) prompt_version: Option<String>,
+    #[command(flatten)]
+    pub(crate) wishes: records::Wishes,
+    /// Keep no record of it
+    #[arg(long)]
+    pub(crate) no_record: bool,
+}
+
+impl Assemble {
+    /// What is asked for.
+    pub(crate) fn options(&self, task: Task) -> AssembleOptions {
+        AssembleOptions {
+            task,
+            named: self.task.clone(),
+            root: self.root.clone(),
+            hints: self.hints(),
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            budget: self.budget,
+            prompt_version: self.prompt_version.clone(),
+            adapting: self.wishes.adapting(),
+            record: if self.no_record { Record::No } else { Record::AsConfigured },
+        }
+    }
+
+    fn hints(&self) -> Hints {
+        Hints {
+            explicit: match self.mode {
+                ModeArg::Auto => None,
+                ModeArg::Plan => Some(Mode::Plan),
+                ModeArg::Act => Some(Mode::Act),
+                ModeArg::Review => Some(Mode::Review),
+            },
+            interaction: if self.interactive { Interaction::Interactive } else { Interaction::Unknown },
+            git_changes: match self.git_changes {
+                GitChangesArg::Auto => GitChanges::Auto,
+                GitChangesArg::Yes => GitChanges::Yes,
+                GitChangesArg::No => GitChanges::No,
+            },
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What became of an existing prompt: where each paragraph went, and what else there is to know.
+
+use proem_agents::assemble::split::{Part, Piece, Reason, split, text_of};
+use proem_engine::tokens::{OpenAi, TokenCounter as _};
+use proem_guard::show;
+
+use crate::ui::{BOLD, grouped, styled};
+use proem_app::init::import::Import;
+
+/// All of it.
+pub(super) fn account(import: &Import) -> String {
+    let pieces = split(&import.text);
+    let mut account = table(&pieces);
+    if import.constitution.is_empty() {
+        account.push_str("It contains nothing like an identity or prohibitions, so the book's constitution is kept.\n");
+    }
+    for rule in &import.added {
+        account.push_str(&format!("Added to the constitution, where it is required: {rule}\n"));
+    }
+    if !import.has_rules {
+        account.push_str("It contains nothing like working rules, so the book's rules are kept.\n");
+    }
+    account.push_str(&difference(&import.text, &pieces, &import.constitution));
+    account
+}
+
+/// Where each paragraph went and why.
+fn table(pieces: &[Piece<'_>]) -> String {
+    let mut out = format!("{}\n", styled(BOLD, "part           tokens  first words                       why"));
+    for piece in pieces {
+        out.push_str(&row(piece));
+    }
+    for part in Part::ALL {
+        let tokens = OpenAi::O200k.count(&text_of(pieces, part));
+        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), grouped(tokens)));
+    }
+    out.push('\n');
+    out
+}
+
+/// How many tokens the parts have beside the prompt that they were, and why that is another number.
+fn difference(before: &str, pieces: &[Piece<'_>], constitution: &str) -> String {
+    let count = |text: &str| OpenAi::O200k.count(text);
+    let own: usize = Part::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
+    let added = count(constitution).saturating_sub(count(&text_of(pieces, Part::Constitution)));
+    let before = count(before);
+    let (sign, seams) =
+        if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };
+    let after = own.saturating_add(added);
+    let mut out = format!("{} tokens (o200k) before, {} in the parts\n", grouped(before), grouped(after));
+    if added > 0 {
+        out.push_str(&format!("  +{}  added because a constitution must contain it\n", grouped(added)));
+    }
+    if seams > 0 {
+        out.push_str(&format!(
+            "  {sign}{}  blank lines, and words that count differently where the text was split\n",
+            grouped(seams)
+        ));
+    }
+    out.push_str("`proem assemble --explain` shows what it adds to the parts, section by section.\n\n");
+    out
+}
+
+fn row(piece: &Piece<'_>) -> String {
+    const WIDTH: usize = 32;
+    let words: String = piece.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first: String = words.chars().take(WIDTH).collect();
+    let shown: String = show::terminal_str(&first).as_str().chars().take(WIDTH).collect();
+    let reason = match &piece.reason {
+        Reason::Title(name) => {
+            let name: String = name.chars().take(WIDTH).collect();
+            format!("it is under the heading `{}`", show::terminal_str(&name))
+        }
+        Reason::Sign(sign) => (*sign).to_owned(),
+        Reason::Announces => "it introduces what follows".into(),
+        Reason::Closes => "it ends the part before it".into(),
+        Reason::NoSign => "nothing tells".into(),
+    };
+    let tokens = OpenAi::O200k.count(piece.text);
+    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))
+}
