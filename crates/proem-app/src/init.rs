@@ -105,7 +105,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
     store.check()?;
     let mut import = from.map(import).transpose()?;
     let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
-    let why = Message { text: "what people set first".to_owned(), hint: Some(Hint::SeeEveryKey) };
+    let why = Message { text: "the most common settings".to_owned(), hint: Some(Hint::SeeEveryKey) };
     let mut planned = vec![Planned::trusted(CONFIG, document::text(&values), why)];
     planned.extend(book(&root)?);
     let mut parts = BTreeSet::new();

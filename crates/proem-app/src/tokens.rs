@@ -136,7 +136,7 @@ impl TokenColumn {
             Basis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}").into(),
             Basis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}").into(),
             Basis::Unmeasured => Note::hinting(
-                format!("≈ is an estimate that nobody measured, since this tokeniser isn't known: {how}"),
+                format!("≈ is an unverified estimate, because the tokeniser isn't known: {how}"),
                 Hint::MeasureCounts,
             ),
         })

@@ -1,4 +1,4 @@
-//! The text of a new `proem.toml`: what people set first, or every key with its meaning and default, from the
+//! The text of a new `proem.toml`: the most common settings, or every key with its meaning and default, from the
 //! types.
 //!
 //! Defaults are commented out. Written as values they would override the user's own
@@ -121,7 +121,7 @@ const FORMS: [(&str, &str); 68] = [
 /// A name for each table whose entries are named by the user, to show its form.
 const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
 
-/// The file that is written for a new project, with `values` set and what people set first.
+/// The file that is written for a new project, with `values` set and the most common settings.
 #[must_use]
 pub fn text(values: &Values) -> String {
     let table = |name: &'static str| name.rsplit_once('.').unwrap_or(("", name));

@@ -226,7 +226,7 @@ fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Reposi
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
-        Failure::usage(format!("`{shown}` is in no git repository")).hinting(Hint::NameRepository)
+        Failure::usage(format!("`{shown}` is not in a git repository")).hinting(Hint::NameRepository)
     })
 }
 

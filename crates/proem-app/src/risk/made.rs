@@ -25,9 +25,9 @@ use crate::trust::hash;
 pub(super) const SETTINGS: &str = "investigation";
 
 /// What is said of a run that asked nobody.
-const NOBODY_ASKED: &str = "the repository that it assessed is not kept";
+const NOBODY_ASKED: &str = "the record doesn't say which repository was assessed";
 /// What is said of a record that lacks what an investigation is made from.
-const NOT_WRITTEN: &str = "it was recorded by a Proem that didn't write down what an investigation is made from";
+const NOT_WRITTEN: &str = "it was recorded by an older version of Proem, without the inputs of the investigation";
 
 /// What an investigation was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -92,7 +92,7 @@ fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Assess
     let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
     let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
-    let repository = repository.ok_or_else(|| words(&"is in no git repository"))?;
+    let repository = repository.ok_or_else(|| words(&"is not in a git repository"))?;
     let commits = blame::commits(folder, revision, (args.skip, args.last))?;
     let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
     let now = blame::date(folder, revision)?;
