@@ -64,7 +64,10 @@ pub async fn adapted(
         None => recorded(places, project, options.agent.as_deref(), said).await?,
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
-        notes.push(Note::hinting(format!("no result of {} is recorded for this project", quoted(agent)), Hint::ListFailures));
+        notes.push(Note::hinting(
+            format!("no result of {} is recorded for this project", quoted(agent)),
+            Hint::ListFailures,
+        ));
     }
     let config = &project.config.adapt;
     let derived = derive(&history, CallerWishes::default().over(config)?, ageing(config), options.now);

@@ -3,7 +3,6 @@
 //! In this order: [`Chosen::new`], [`Start::gather`], [`Begun::new`], [`MadeAssembly::new`],
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,7 +13,6 @@ use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble};
 use proem_agents::screen::{Noted as Screened, Screening};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::profile::Profiles;
-use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::Counts;
@@ -31,12 +29,13 @@ use crate::calling;
 use crate::catalogue;
 use crate::error::Error as Failure;
 use crate::factors::Factors;
-use crate::guarding::{GuardFiles, Guarding, tools};
+use crate::guarding::{Guarding, tools};
 use crate::message::{Hint, Message, Note};
 use crate::places::Places;
 use crate::project::Project;
 use crate::records::learning::{Adapting, Taught, taught};
 use crate::records::writing::{Asking, Record, Writing};
+use crate::run::made::of_assembly;
 use crate::selecting::Prepared;
 
 /// The longest task, in bytes; a longer one is a file, not a task.
@@ -318,17 +317,11 @@ impl MadeAssembly {
             .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::tokens(entry))))
     }
 
-    /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it. `files`
-    /// are those of an assembly without a call.
-    pub async fn record(
-        &mut self,
-        options: &AssembleOptions,
-        (places, project): (&Places, &Project),
-        files: FilesOf<'_>,
-    ) -> Vec<Note> {
+    /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it.
+    pub async fn record(&mut self, options: &AssembleOptions, (places, project): (&Places, &Project)) -> Vec<Note> {
         let Some(records) = self.records.take() else { return Vec::new() };
         let mut notes = Vec::new();
-        if let Err(error) = self.kept(options, project, &records, files).await {
+        if let Err(error) = self.kept(options, project, &records).await {
             let text = format!("the assembly is not recorded: {error}");
             notes.push(Note::Remark(Message { text, hint: error.hint().cloned() }));
         }
@@ -336,13 +329,7 @@ impl MadeAssembly {
         notes
     }
 
-    async fn kept(
-        &self,
-        options: &AssembleOptions,
-        project: &Project,
-        records: &Writing,
-        files: FilesOf<'_>,
-    ) -> Result<(), Failure> {
+    async fn kept(&self, options: &AssembleOptions, project: &Project, records: &Writing) -> Result<(), Failure> {
         let Self { prompt, assembled, model, prepared, taught, guarding, took, .. } = self;
         let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
         let numbers = Numbers {
@@ -364,7 +351,7 @@ impl MadeAssembly {
             model: &model.name,
             endpoint: "",
             line: None,
-            files: &files(&project.book()?, prompt, &guarding.files),
+            files: &of_assembly(&project.book()?, prompt, &guarding.files),
             inputs: &json!({ "task": options.named }).into(),
             settings: &json!({
                 "proem": env!("CARGO_PKG_VERSION"),
@@ -395,9 +382,6 @@ impl MadeAssembly {
         u64::try_from(all?).ok()
     }
 }
-
-/// The files that an assembly was made from, by name.
-pub type FilesOf<'f> = &'f dyn Fn(&Book, &Prompt, &GuardFiles) -> BTreeMap<String, String>;
 
 /// What fits: the caller's budget, and the model's window less the answer.
 fn input_tokens(budget: Option<usize>, model: &Model, project: &Project, prompt: &Prompt) -> Option<usize> {

@@ -115,17 +115,19 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
         planned.extend(files);
     }
     planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
-    planned.push(Planned::private(".proem/private/README.md", PRIVATE, "which files are allowed next to it, and who \
-                                                                        may read it"));
+    planned.push(Planned::private(
+        ".proem/private/README.md",
+        PRIVATE,
+        "which files are allowed next to it, and who may read it",
+    ));
     let outcome = write(&root, planned)?;
     let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
     let trusted: Vec<(String, Vec<u8>)> =
         trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
     if !trusted.is_empty() {
-        store
-            .trust(&key, &trusted)
-            .map_err(|e| Failure::outside(format!("the files were written but are not trusted yet: {e}; run `proem \
-                                                   trust`")))?;
+        store.trust(&key, &trusted).map_err(|e| {
+            Failure::outside(format!("the files were written but are not trusted yet: {e}")).hinting(Hint::TrustFiles)
+        })?;
     }
     let written: Vec<(&str, &[u8])> =
         outcome.written.iter().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();

@@ -17,6 +17,8 @@ pub enum Hint {
         /// The path that is edited, escaped.
         path: String,
     },
+    /// Trust the files that were written.
+    TrustFiles,
     /// See every key of the configuration.
     SeeEveryKey,
     /// See which agents have recorded results.

@@ -9,9 +9,13 @@ pub(crate) mod risk;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use proem_agents::prompted::Given;
+use proem_app::records::writing::Record;
+use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::scan::ScanOptions;
 use proem_app::select::SelectOptions;
 use proem_app::tokens::TokensOptions;
+use proem_engine::run::Limits;
 use proem_runtime::readers::Kind;
 use proem_text::Source;
 

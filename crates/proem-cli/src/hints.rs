@@ -28,6 +28,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::ReviewTrust => "; review with `proem trust`".to_owned(),
         Hint::ChooseFolder => ", or choose another --root".to_owned(),
         Hint::EndEditing { path } => format!("; `proem trust revoke {path}` ends that"),
+        Hint::TrustFiles => "; run `proem trust`".to_owned(),
         Hint::SeeEveryKey => "; `proem init --print` prints every key".to_owned(),
         Hint::ListFailures => "; `proem failures list` lists the agents".to_owned(),
         Hint::ListCatalogue => "; `proem catalogue list` shows the names".to_owned(),
@@ -76,7 +77,7 @@ mod tests {
     fn hints_name_flags_and_commands() {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         for (hint, expected) in [
-            (Hint::ChooseMode, "x; --mode act or --mode review says otherwise"),
+            (Hint::ChooseMode, "x; choose another mode with --mode act or --mode review"),
             (Hint::NameFolder, "x; --root takes the folder that the task is about"),
             (
                 Hint::NameModel { or_set: "`small`".to_owned() },
@@ -101,9 +102,9 @@ mod tests {
             (Hint::NameRun, "x; name a run that `proem runs list` shows"),
             (Hint::CompareRuns, "x; name a run to compare it with, such as `proem runs diff last~1 last`"),
             (Hint::AdoptRecords, "x; `proem store adopt` takes them over"),
-            (Hint::AdoptRecords, "x; look at `proem store adopt`"),
             (Hint::AssessAnew, "x; assess the change again with `proem risk`"),
             (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
+            (Hint::TrustFiles, "x; run `proem trust`"),
             (Hint::SeeEveryKey, "x; `proem init --print` prints every key"),
             (Hint::ListFailures, "x; `proem failures list` lists the agents"),
             (Hint::ListCatalogue, "x; `proem catalogue list` shows the names"),

@@ -152,9 +152,9 @@ fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
         epochs::bury(to, at)
     })?;
     if settled > 0 {
-        let (attempts, were, they) = if settled == 1 { ("attempt", "was", "it") } else { ("attempts", "were", "they") };
+        let (noun, were, they) = if settled == 1 { ("attempt", "was", "it") } else { ("attempts", "were", "they") };
         notes.push(format!(
-            "{attempts} {noun} of ended processes {were} charged in full, because the tokens that {they} used are \
+            "{settled} {noun} of ended processes {were} charged in full, because the tokens that {they} used are \
              unknown"
         ));
     }

@@ -79,6 +79,7 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
 ///
 /// Never, but for a bug.
 pub fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
-    let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+    let guard =
+        Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
     Ok(findings(catalogue, Some(&guard)))
 }

@@ -174,8 +174,10 @@ fn same(
 ) -> Result<(Assessing, Looked), Message> {
     let anew = |text: String| Message { text, hint: Some(Hint::AssessAnew) };
     let assessing = Assessing::again(&remade.kept.assessed, root, (places, project), progress).map_err(anew)?;
-    let looked = assessing.look_one(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
-    let look = assessing.look_at(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
+    let looked =
+        assessing.look_one(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
+    let look =
+        assessing.look_at(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
     let today = subject(&look, &looked.first);
     let written = inputs(&today).map_err(|failure| failure.to_string())?;
     if hash(written.compact().as_bytes()) == detail.inputs {

@@ -64,7 +64,8 @@ impl Calibrating {
     ///
     /// Never, but for a bug.
     pub fn new() -> Result<Self, Failure> {
-        let guard = Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+        let guard =
+            Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
         Ok(Self { guard, texts: Vec::new() })
     }
 

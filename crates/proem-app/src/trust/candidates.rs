@@ -53,7 +53,9 @@ impl Use {
             Self::StandsIn(part) => {
                 format!("it replaces the book's {part}, which models are told to follow in every task")
             }
-            Self::Catalogue => "its tools and skills, and what it says about others, are treated as written by you".into(),
+            Self::Catalogue => {
+                "its tools and skills, and what it says about others, are treated as written by you".into()
+            }
             Self::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
             Self::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
             Self::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),

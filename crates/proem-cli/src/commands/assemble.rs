@@ -12,8 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::explain::{Account, SelectionAccount, explain};
-use super::run::made::of_assembly;
-use super::run::output::ProfileOut;
 use crate::args::{Assemble, Format};
 use crate::failure::Failure;
 use crate::hints;
@@ -24,6 +22,7 @@ use proem_app::places::Places;
 use proem_app::project::{Project, Reading};
 use proem_app::records;
 use proem_app::records::learning::Taught;
+use proem_app::run::output::ProfileOut;
 
 pub(super) fn run(args: &Assemble) -> Result<ExitCode, Failure> {
     let places = crate::places()?;
@@ -56,7 +55,7 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
     ui::notes(&notes);
     let mut made = MadeAssembly::new(&options, (start, begun?), (places, project))?;
     put(format, project, (&options, &made))?;
-    ui::notes(&runtime.block_on(made.record(&options, (places, project), &of_assembly)));
+    ui::notes(&runtime.block_on(made.record(&options, (places, project))));
     if args.explain {
         let account = Account {
             assembled: &made.assembled,

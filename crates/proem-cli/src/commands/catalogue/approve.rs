@@ -79,8 +79,9 @@ fn review(of: &str, entry: &Capability, found: &[Finding], approving: &Approving
             out.push_str(&capped(&rows, MAX_ROWS, entry));
         }
         Before::Lost => {
-            out.push_str("changed since you approved it; the earlier version is no longer stored, so all of it is \
-                          shown\n");
+            out.push_str(
+                "  changed since you approved it; the earlier version is no longer stored, so all of it is shown\n",
+            );
             out.push_str(&text(entry, MAX_ROWS));
         }
         Before::New => {

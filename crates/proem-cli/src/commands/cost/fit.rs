@@ -46,7 +46,10 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
         ui::aside("nothing to change\n");
         return Ok(ExitCode::SUCCESS);
     }
-    ui::aside(&format!("estimates for {} changed; `proem cost fit --revert` undoes it\n", ui::counted(changed, "model")));
+    ui::aside(&format!(
+        "estimates for {} changed; `proem cost fit --revert` undoes it\n",
+        ui::counted(changed, "model")
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
