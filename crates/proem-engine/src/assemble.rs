@@ -7,27 +7,24 @@
 
 mod choose;
 mod learned;
+mod render;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
-use proem_guard::{Contained, Key};
+use proem_guard::Key;
 use proem_text::{Label, span::Span};
 
-use self::choose::Chosen;
+use self::choose::{Choice, Chosen, Limit};
 use self::learned::Learned;
+use self::render::Renderer;
 use crate::assembly::{Assembly, Placed};
-use crate::error::{Error, ErrorKind};
-use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
-use crate::ladder::shrink;
-use crate::ordered::{Fields, Ordered};
+use crate::error::Error;
+use crate::input::Inputs;
 use crate::profile::Profile;
-use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
-use crate::report::{self, Report};
-use crate::section::{Layer, Rank, Rung, Trust};
+use crate::report::{self, Report, SectionReport};
+use crate::section::{Layer, Rank};
 use crate::tokens::Counts;
 
 /// Limits and keys of one assembly.
@@ -63,282 +60,139 @@ pub fn assemble(
     counts: &mut Counts<'_>,
     options: &Options<'_>,
 ) -> Result<(Assembly, Report), Error> {
-    let mut bench = Bench::new(prompt, inputs, counts, options)?;
-    let chosen = choose::choose(&mut bench)?;
-    let rendered = bench.render_all(&chosen)?;
-    Ok(bench.place(&rendered, &chosen))
+    let mut renderer = Renderer::new(prompt, inputs, counts, options.key)?;
+    let learned = Learned::of(prompt, options.profile, renderer.counts.counter())?;
+    let limits = limits(prompt, options, learned.as_ref());
+    let choices = choose::everything(&mut renderer)?;
+    let chosen = choose::choose(&mut renderer, choices, &limits)?;
+    Ok(place(prompt, &chosen, learned.as_ref(), options, renderer.counts))
 }
 
-/// One section's text.
-#[derive(Debug, Default)]
-struct Rendered {
-    body: Body,
-    tokens: usize,
+/// The limits that hold: every capped layer, then the whole.
+fn limits(prompt: &Prompt, options: &Options<'_>, learned: Option<&Learned>) -> Vec<Limit> {
+    let limit = |layer: Option<Layer>, tokens: u64| {
+        let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
+        Limit { layer, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)) }
+    };
+    let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
+    layers.chain(whole(prompt, options).map(|tokens| limit(None, tokens))).collect()
 }
 
-/// Who wrote what stands in a section.
-#[derive(Debug, Default)]
-enum Body {
-    /// Nothing stands there.
-    #[default]
-    Empty,
-    /// We did.
-    Ours(String),
-    /// Somebody outside did, or may have; the text ends with a blank line of ours.
-    Contained { text: String, contained: Arc<Contained> },
+/// The most tokens in all: the file's limit or the caller's, whichever is lower.
+fn whole(prompt: &Prompt, options: &Options<'_>) -> Option<u64> {
+    let limits = [prompt.file.strict.input_budget, options.input_tokens];
+    limits.into_iter().flatten().min().map(wide)
 }
 
-impl Rendered {
-    fn text(&self) -> &str {
-        match &self.body {
-            Body::Empty => "",
-            Body::Ours(text) => text,
-            Body::Contained { text, .. } => text,
+/// What stands in a request, or would stand there if anything were left of it.
+#[derive(Debug, Clone, Copy)]
+enum Item<'a> {
+    Section(&'a Choice<'a>),
+    Learned(&'a Learned),
+}
+
+impl<'a> Item<'a> {
+    fn text(self) -> &'a str {
+        match self {
+            Self::Section(choice) => choice.shown.text(),
+            Self::Learned(learned) => &learned.text,
         }
     }
 
-    const fn is_empty(&self) -> bool {
-        matches!(self.body, Body::Empty)
-    }
-
-    fn contained(&self) -> Option<&Contained> {
-        match &self.body {
-            Body::Contained { contained, .. } => Some(contained),
-            _ => None,
+    fn keyless_text(self) -> Cow<'a, str> {
+        match self {
+            Self::Section(choice) => choice.shown.keyless_text(),
+            Self::Learned(learned) => learned.text.as_str().into(),
         }
     }
-}
 
-/// Everything one assembly works on.
-struct Bench<'b, 'c> {
-    prompt: &'b Prompt,
-    inputs: &'b Inputs,
-    counts: &'b mut Counts<'c>,
-    options: &'b Options<'b>,
-    slots: Slots,
-    values: Ordered,
-    full: Vec<Rc<Rendered>>,
-    learned: Option<Learned>,
-}
-
-impl<'b, 'c> Bench<'b, 'c> {
-    fn new(
-        prompt: &'b Prompt,
-        inputs: &'b Inputs,
-        counts: &'b mut Counts<'c>,
-        options: &'b Options<'b>,
-    ) -> Result<Self, Error> {
-        counts.remembered.under(options.key);
-        Checker::trust(inputs, &prompt.file.strict.inputs)?;
-        let defaults = prompt.file.header.input_default.as_ref();
-        prompt.checker.check(inputs, defaults)?;
-        let mut slots = Slots::new(inputs, defaults, &prompt.literals)?;
-        let mut values = defaults.and_then(Ordered::fields).cloned().unwrap_or_default();
-        for (name, value) in inputs {
-            values.insert(name.as_str(), slots.fill(name, value, trust_of(prompt, name)));
-        }
-        let mut values = Ordered::from(values);
-        complete(&mut values, &prompt.checker.schema);
-        let learned = Learned::of(prompt, options.profile, counts.counter())?;
-        let mut bench = Self { prompt, inputs, counts, options, slots, values, full: Vec::new(), learned };
-        for section in &prompt.file.sections {
-            let text = prompt.render(section, &bench.values)?;
-            let rendered = bench.seal(section, text)?;
-            bench.full.push(Rc::new(rendered));
-        }
-        Ok(bench)
-    }
-
-    fn section(&self, index: usize) -> Option<&'b Section> {
-        self.prompt.file.sections.get(index)
-    }
-
-    /// Renders one section with its ladders on `rungs`.
-    fn render(&mut self, index: usize, rungs: &[Rung]) -> Result<Rc<Rendered>, Error> {
-        let Some(section) = self.section(index) else { return Ok(Rc::default()) };
-        let mut notes = Vec::new();
-        let mut shrunk_inputs: BTreeMap<&str, Ordered> = BTreeMap::new();
-        for (ladder, rung) in section.spec.ladders.iter().zip(rungs).filter(|(_, rung)| **rung != Rung::Full) {
-            let Some(value) = self.inputs.get(&ladder.input) else { continue };
-            let shrunk = shrink(&ladder.input, value, *rung);
-            notes.extend(shrunk.note);
-            let mut value = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input));
-            let properties = self.prompt.checker.schema.get("properties");
-            if let Some(schema) = properties.and_then(|properties| properties.get(&ladder.input)) {
-                complete(&mut value, schema);
+    /// The section where it stands, if anything is left of it, and its account.
+    fn placed(self, range: Span, tokens: usize) -> (Option<Placed>, SectionReport) {
+        match self {
+            Self::Section(choice) => choice.placed(range, tokens),
+            Self::Learned(learned) => {
+                let (placed, report) = learned.placed(range, tokens);
+                (Some(placed), report)
             }
-            shrunk_inputs.insert(&ladder.input, value);
         }
-        if shrunk_inputs.is_empty() {
-            return Ok(self.full.get(index).cloned().unwrap_or_default());
-        }
-        let read = section.inputs.iter().filter_map(|name| {
-            let value = shrunk_inputs.remove(name.as_str()).or_else(|| self.values.get(name).cloned())?;
-            Some((name.as_str(), value))
-        });
-        let values = read.collect::<Fields<_>>().into();
-        let mut text = self.prompt.render(section, &values)?;
-        for note in notes {
-            text.push_str(&note);
-            text.push('\n');
-        }
-        self.seal(section, text).map(Rc::new)
-    }
-
-    /// Puts texts from outside in their place, contained, and a blank line behind the section.
-    fn seal(&mut self, section: &Section, mut text: String) -> Result<Rendered, Error> {
-        if text.is_empty() {
-            return Ok(Rendered::default());
-        }
-        if section.spec.trust == Trust::Untrusted {
-            let pieces = self.slots.pieces(&text);
-            let (name, tag) = (&section.spec.name, &section.spec.tag);
-            let contained = self.counts.remembered.contain(name, &pieces, tag, self.options.key);
-            let text = format!("{}\n", contained.text());
-            let tokens = self.counts.count(&text);
-            return Ok(Rendered { body: Body::Contained { text, contained }, tokens });
-        }
-        if self.slots.stand_in(&text) {
-            let problem = format!("trust_violation: untrusted text reached section `{}`", section.spec.name);
-            return Err(Error::new(ErrorKind::TrustViolation, problem));
-        }
-        text.push('\n');
-        let tokens = self.counts.count(&text);
-        Ok(Rendered { body: Body::Ours(text), tokens })
-    }
-
-    fn render_all(&mut self, chosen: &Chosen) -> Result<Vec<Rc<Rendered>>, Error> {
-        let mut all = Vec::new();
-        for (index, rungs) in chosen.rungs.iter().enumerate() {
-            let dropped = chosen.dropped.get(index).copied().unwrap_or(false);
-            all.push(if dropped { Rc::default() } else { self.render(index, rungs)? });
-        }
-        Ok(all)
-    }
-
-    /// The limits that hold: every capped layer, then the whole.
-    fn limits(&self) -> Vec<(Option<Layer>, u64)> {
-        let mut limits: Vec<(Option<Layer>, u64)> =
-            self.options.layers.iter().map(|(layer, tokens)| (Some(*layer), wide(*tokens))).collect();
-        limits.extend(self.whole().map(|tokens| (None, tokens)));
-        limits
-    }
-
-    /// The tokens that the profile takes of a limit on `layer`, or on everything.
-    fn learned_tokens(&self, layer: Option<Layer>) -> u64 {
-        match &self.learned {
-            Some(learned) if layer.is_none_or(|layer| layer == learned::LAYER) => wide(learned.tokens),
-            _ => 0,
-        }
-    }
-
-    /// The most tokens in all: the file's limit or the caller's, whichever is lower.
-    fn whole(&self) -> Option<u64> {
-        let limits = [self.prompt.file.strict.input_budget, self.options.input_tokens];
-        limits.into_iter().flatten().min().map(wide)
-    }
-
-    fn place(self, rendered: &[Rc<Rendered>], chosen: &Chosen) -> (Assembly, Report) {
-        let mut sections = Vec::new();
-        let mut reports = Vec::new();
-        let at = self.learned.as_ref().map_or(usize::MAX, |_| learned::place(&self.prompt.file.sections));
-        let texts = texts(rendered, self.learned.as_ref(), at);
-        let mut tokens = self.counts.count_joined(&texts).into_iter();
-        let mut offset = 0usize;
-        let mut next = |text: &str| {
-            let range = Span::new(offset, offset.saturating_add(text.len()));
-            offset = range.end;
-            (range, tokens.next().unwrap_or(0))
-        };
-        for (index, (section, rendered)) in self.prompt.file.sections.iter().zip(rendered).enumerate() {
-            if let Some(learned) = self.learned.as_ref().filter(|_| index == at) {
-                learned.put(next(&learned.text), &mut sections, &mut reports);
-            }
-            let rungs = chosen.rungs.get(index).map_or(&[][..], Vec::as_slice);
-            let full = self.full.get(index).map_or(0, |full| full.tokens);
-            if rendered.is_empty() {
-                reports.push(report::section(section, report::Place::Absent, full, rungs, None));
-                continue;
-            }
-            let (range, tokens) = next(rendered.text());
-            let placed = report::Place::At { range, tokens };
-            reports.push(report::section(section, placed, full, rungs, rendered.contained()));
-            sections.push(Placed {
-                name: section.spec.name.clone(),
-                role: section.role,
-                trust: section.spec.trust,
-                cache: section.spec.cache,
-                layer: section.spec.layer,
-                rank: section.spec.rank(),
-                label: rendered.contained().map_or_else(Label::trusted, |c| c.label().clone()),
-                text: rendered.text().to_owned(),
-                tokens,
-                range,
-            });
-        }
-        if let Some(learned) = self.learned.as_ref().filter(|_| at >= rendered.len()) {
-            learned.put(next(&learned.text), &mut sections, &mut reports);
-        }
-        self.account(sections, reports, (rendered, at), chosen)
-    }
-
-    fn account(
-        &self,
-        sections: Vec<Placed>,
-        reports: Vec<report::SectionReport>,
-        (rendered, at): (&[Rc<Rendered>], usize),
-        chosen: &Chosen,
-    ) -> (Assembly, Report) {
-        let output = self.options.output_tokens.or(self.prompt.file.strict.output_budget);
-        let assembly = Assembly {
-            prompt: self.prompt.id.clone(),
-            boundaries: boundaries(&sections),
-            sections,
-            output_tokens: output.unwrap_or(DEFAULT_OUTPUT_TOKENS),
-        };
-        let mut keyless: Vec<Cow<'_, str>> = Vec::new();
-        for rendered in rendered {
-            keyless.push(match &rendered.body {
-                Body::Contained { contained, .. } => format!("{}\n", contained.keyless_text()).into(),
-                _ => rendered.text().into(),
-            });
-        }
-        if let Some(learned) = &self.learned {
-            keyless.insert(at.min(keyless.len()), learned.text.as_str().into());
-        }
-        let facts = report::Facts {
-            content_hash: report::hash(keyless.into_iter()),
-            limit: self.whole(),
-            worth: chosen.worth,
-            bound: chosen.bound,
-            monolithic: self.options.monolithic,
-        };
-        let report = report::report(self.prompt, &assembly, reports, self.counts.counter(), (self.options.key, &facts));
-        (assembly, report)
     }
 }
 
-/// What stands in the request, in order: what each section shows, and the profile before `at`.
-fn texts<'r>(rendered: &'r [Rc<Rendered>], learned: Option<&'r Learned>, at: usize) -> Vec<&'r str> {
-    let mut texts: Vec<&str> = rendered.iter().map(|rendered| rendered.text()).collect();
+impl Choice<'_> {
+    fn placed(&self, range: Span, tokens: usize) -> (Option<Placed>, SectionReport) {
+        let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
+        if shown.is_empty() {
+            return (None, report::section(section, report::Place::Absent, full, self.shrunk(), None));
+        }
+        let at = report::Place::At { range, tokens };
+        let report = report::section(section, at, full, self.shrunk(), shown.contained());
+        let placed = Placed {
+            name: section.spec.name.clone(),
+            role: section.role,
+            trust: section.spec.trust,
+            cache: section.spec.cache,
+            layer: section.spec.layer,
+            rank: section.spec.rank(),
+            label: shown.contained().map_or_else(Label::trusted, |contained| contained.label().clone()),
+            text: shown.text().to_owned(),
+            tokens,
+            range,
+        };
+        (Some(placed), report)
+    }
+}
+
+/// Lays the chosen sections and the profile one behind the other, and accounts for them.
+fn place(
+    prompt: &Prompt,
+    chosen: &Chosen<'_>,
+    learned: Option<&Learned>,
+    options: &Options<'_>,
+    counts: &mut Counts<'_>,
+) -> (Assembly, Report) {
+    let mut items: Vec<Item<'_>> = chosen.choices.iter().map(Item::Section).collect();
     if let Some(learned) = learned {
-        texts.insert(at.min(texts.len()), &learned.text);
+        items.insert(learned::place(&prompt.file.sections).min(items.len()), Item::Learned(learned));
     }
-    texts.retain(|text| !text.is_empty());
-    texts
+    let texts: Vec<&str> = items.iter().map(|item| item.text()).collect();
+    let (mut sections, mut reports) = (Vec::new(), Vec::new());
+    let mut offset = 0usize;
+    // Counted together: a token can reach over the line between two sections, and the sum is what a
+    // provider charges for.
+    for (item, tokens) in items.iter().zip(counts.count_joined(&texts)) {
+        let range = Span::new(offset, offset.saturating_add(item.text().len()));
+        offset = range.end;
+        let (placed, report) = item.placed(range, tokens);
+        sections.extend(placed);
+        reports.push(report);
+    }
+    let output = options.output_tokens.or(prompt.file.strict.output_budget);
+    let assembly = Assembly {
+        prompt: prompt.id.clone(),
+        boundaries: boundaries(&sections),
+        sections,
+        output_tokens: output.unwrap_or(DEFAULT_OUTPUT_TOKENS),
+    };
+    let facts = report::Facts {
+        content_hash: report::hash(items.iter().map(|item| item.keyless_text())),
+        key_id: options.key.id(),
+        limit: whole(prompt, options),
+        worth: chosen.worth,
+        bound: chosen.bound,
+        monolithic: options.monolithic,
+    };
+    let report = report::report(prompt, &assembly, reports, counts.counter(), facts);
+    (assembly, report)
 }
 
 fn wide(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }
 
-fn trust_of(prompt: &Prompt, input: &str) -> InputTrust {
-    let declared = prompt.file.strict.inputs.iter().find(|(name, _)| name == input);
-    declared.map_or(InputTrust::Untrusted, |(_, trust)| *trust)
-}
-
 /// The last section of each stable group that is there.
 fn boundaries(sections: &[Placed]) -> Vec<usize> {
+    // What always holds is one group although it has three ranks: providers take four breakpoints at
+    // the most, and these three change together, when a file does.
     let group = |rank: Rank| match rank {
         Rank::Constitution | Rank::Rules | Rank::TrustedStatic => 0,
         Rank::TrustedPerRun => 1,

@@ -8,7 +8,10 @@
 //! Invariants: no limit is exceeded while a unit can still shrink; what can't shrink is not
 //! touched; the result depends on nothing but the arguments.
 
-use crate::section::Rung;
+use core::cmp::Ordering;
+use core::iter::once;
+
+use crate::section::{Layer, Rung};
 
 /// One rung of a unit and what the unit's section costs there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,49 +25,59 @@ pub struct Step {
 /// Something that may shrink: an input with a ladder, or a whole section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
+    /// The layer that its tokens count towards.
+    pub layer: Layer,
     /// From 0 to 100.
     pub priority: u8,
-    /// Its rungs, best first; never empty.
-    pub steps: Vec<Step>,
+    /// Its highest rung, which is taken while nothing has to shrink.
+    pub best: Step,
+    /// Its other rungs, each lower than the one before.
+    pub lower: Vec<Step>,
 }
 
 impl Unit {
-    fn worth(&self, step: usize) -> u64 {
-        let tenths = self.steps.get(step).map_or(0, |step| step.rung.tenths());
-        u64::from(self.priority).saturating_mul(u64::from(tenths))
+    fn worth(&self, step: Step) -> u64 {
+        u64::from(self.priority).saturating_mul(u64::from(step.rung.tenths()))
     }
 
-    fn tokens(&self, step: usize) -> u64 {
-        self.steps.get(step).map_or(0, |step| step.tokens)
+    fn steps(&self) -> impl Iterator<Item = Step> {
+        once(self.best).chain(self.lower.iter().copied())
+    }
+
+    /// The step on which least is shown.
+    #[must_use]
+    pub fn last(&self) -> Step {
+        self.lower.last().copied().unwrap_or(self.best)
     }
 }
 
-/// A limit on some of the units.
+/// A limit on the units of one layer, or on all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cap {
+    /// The layer that it limits; `None` is the whole.
+    pub layer: Option<Layer>,
     /// The most tokens.
     pub limit: u64,
     /// Tokens under this limit that can't shrink.
     pub fixed: u64,
-    /// Indices of the units under this limit.
-    pub units: Vec<usize>,
 }
 
 impl Cap {
-    fn used(&self, units: &[Unit], chosen: &[usize]) -> u64 {
-        let each = self.units.iter().map(|index| match (units.get(*index), chosen.get(*index)) {
-            (Some(unit), Some(step)) => unit.tokens(*step),
-            _ => 0,
-        });
-        each.fold(self.fixed, u64::saturating_add)
+    fn holds(&self, unit: &Unit) -> bool {
+        self.layer.is_none_or(|layer| layer == unit.layer)
+    }
+
+    fn used(&self, units: &[Standing<'_>]) -> u64 {
+        let under = units.iter().filter(|standing| self.holds(standing.unit));
+        under.fold(self.fixed, |sum, standing| sum.saturating_add(standing.step.tokens))
     }
 }
 
 /// What [`fit`] chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
-    /// For each unit, the index of its step.
-    pub chosen: Vec<usize>,
+    /// For each unit, in the order given, the step that it takes.
+    pub chosen: Vec<Step>,
     /// Σ priority × tenths of what is kept.
     pub worth: u64,
     /// What no choice can exceed, in the same measure.
@@ -82,75 +95,102 @@ pub enum Outcome {
     TooLarge,
 }
 
+/// A unit on one of its steps.
+#[derive(Debug, Clone, Copy)]
+struct Standing<'u> {
+    unit: &'u Unit,
+    step: Step,
+}
+
+impl Standing<'_> {
+    fn worth(&self) -> u64 {
+        self.unit.worth(self.step)
+    }
+
+    /// The way down that loses the least worth for each token saved, the shortest of equals.
+    fn cheapest_loss(&self) -> Option<Loss> {
+        let lower = self.unit.steps().filter(|step| step.rung > self.step.rung);
+        let losses = lower.map(|step| Loss {
+            step,
+            worth: self.worth().saturating_sub(self.unit.worth(step)),
+            tokens: self.step.tokens.saturating_sub(step.tokens),
+        });
+        // A lower rung can cost as much as a higher one: its note may be longer than what it replaces.
+        losses.filter(|loss| loss.tokens > 0).min_by(Loss::compare)
+    }
+}
+
+/// What a step down loses and saves.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    step: Step,
+    worth: u64,
+    /// Never zero.
+    tokens: u64,
+}
+
+impl Loss {
+    /// Compares worth per token. Multiplied out, because a quotient's rounding would decide between
+    /// units that are nearly equal; 128 bits hold every product.
+    fn compare(&self, other: &Self) -> Ordering {
+        let one = u128::from(self.worth).saturating_mul(other.tokens.into());
+        one.cmp(&u128::from(other.worth).saturating_mul(self.tokens.into()))
+    }
+}
+
 /// Chooses a rung for every unit so that all caps are kept.
 #[must_use]
 pub fn fit(units: &[Unit], caps: &[Cap]) -> Fit {
-    let mut chosen = vec![0; units.len()];
+    let mut standing: Vec<Standing<'_>> = units.iter().map(|unit| Standing { unit, step: unit.best }).collect();
+    let all = worth(&standing);
     for cap in caps {
-        while cap.used(units, &chosen) > cap.limit {
-            let Some((unit, step)) = cheapest_loss(units, &chosen, cap) else { break };
-            if let Some(slot) = chosen.get_mut(unit) {
-                *slot = step;
-            }
-        }
+        while cap.used(&standing) > cap.limit && shrink(&mut standing, cap) {}
     }
-    regain(units, caps, &mut chosen);
-    let worth = |chosen: &[usize]| {
-        units.iter().zip(chosen).fold(0u64, |sum, (unit, step)| sum.saturating_add(unit.worth(*step)))
-    };
-    let all = worth(&vec![0; units.len()]);
+    regain(&mut standing, caps);
+    // Each cap alone is a relaxation of the problem, so the lowest of their bounds holds too.
     let bound = caps.iter().map(|cap| relaxation(units, cap, all)).min().unwrap_or(all);
-    let fits = caps.iter().all(|cap| cap.used(units, &chosen) <= cap.limit);
+    let fits = caps.iter().all(|cap| cap.used(&standing) <= cap.limit);
     let outcome = if fits { Outcome::Fits } else { Outcome::TooLarge };
-    Fit { worth: worth(&chosen), bound, outcome, chosen }
+    let chosen = standing.iter().map(|standing| standing.step).collect();
+    Fit { worth: worth(&standing), bound, outcome, chosen }
 }
 
-/// The step down under `cap` that loses the least worth for each token saved.
-fn cheapest_loss(units: &[Unit], chosen: &[usize], cap: &Cap) -> Option<(usize, usize)> {
-    let mut best: Option<(usize, usize, u64, u64)> = None;
-    for index in &cap.units {
-        let (Some(unit), Some(now)) = (units.get(*index), chosen.get(*index)) else { continue };
-        for step in now.saturating_add(1)..unit.steps.len() {
-            let saved = unit.tokens(*now).saturating_sub(unit.tokens(step));
-            let lost = unit.worth(*now).saturating_sub(unit.worth(step));
-            if saved == 0 {
-                continue;
-            }
-            let better = best.is_none_or(|(_, _, best_lost, best_saved)| {
-                u128::from(lost).saturating_mul(best_saved.into()) < u128::from(best_lost).saturating_mul(saved.into())
-            });
-            if better {
-                best = Some((*index, step, lost, saved));
-            }
-        }
-    }
-    best.map(|(unit, step, ..)| (unit, step))
+fn worth(units: &[Standing<'_>]) -> u64 {
+    units.iter().fold(0, |sum, standing| sum.saturating_add(standing.worth()))
+}
+
+/// Takes the step down under `cap` that loses the least worth for each token saved, the first of
+/// equals; whether there was one.
+fn shrink(units: &mut [Standing<'_>], cap: &Cap) -> bool {
+    let under = units.iter_mut().filter(|standing| cap.holds(standing.unit));
+    let losses = under.filter_map(|standing| standing.cheapest_loss().map(|loss| (standing, loss)));
+    let Some((standing, loss)) = losses.min_by(|(_, one), (_, other)| one.compare(other)) else { return false };
+    standing.step = loss.step;
+    true
 }
 
 /// Takes back what the last, largest step saved too much, best worth first.
-fn regain(units: &[Unit], caps: &[Cap], chosen: &mut [usize]) {
+fn regain(units: &mut [Standing<'_>], caps: &[Cap]) {
     loop {
-        let mut best: Option<(usize, usize, u64)> = None;
-        for (index, unit) in units.iter().enumerate() {
-            let Some(now) = chosen.get(index).copied() else { continue };
-            for step in 0..now {
-                let gain = unit.worth(step).saturating_sub(unit.worth(now));
-                let more = unit.tokens(step).saturating_sub(unit.tokens(now));
-                let room = caps
-                    .iter()
-                    .filter(|cap| cap.units.contains(&index))
-                    .all(|cap| cap.used(units, chosen).saturating_add(more) <= cap.limit);
-                if room && gain > 0 && best.is_none_or(|(_, _, best_gain)| gain > best_gain) {
-                    best = Some((index, step, gain));
-                }
+        let rooms: Vec<(&Cap, u64)> = caps.iter().map(|cap| (cap, cap.used(units))).collect();
+        let mut best: Option<(&mut Standing<'_>, Step, u64)> = None;
+        for standing in units.iter_mut() {
+            let Standing { unit, step: now } = *standing;
+            let fits = |step: &Step| {
+                let more = step.tokens.saturating_sub(now.tokens);
+                let mut over = rooms.iter().filter(|(cap, _)| cap.holds(unit));
+                over.all(|(cap, used)| used.saturating_add(more) <= cap.limit)
+            };
+            // Of equal gains the first counts, which is the highest rung of the first unit.
+            let least = best.as_ref().map_or(0, |(.., gain)| *gain);
+            let higher = unit.steps().take_while(|step| step.rung < now.rung).filter(fits);
+            let gains = higher.map(|step| (step, unit.worth(step).saturating_sub(unit.worth(now))));
+            if let Some((step, gain)) = gains.filter(|(_, gain)| *gain > least).min_by(|(_, a), (_, b)| b.cmp(a)) {
+                best = Some((standing, step, gain));
             }
         }
         match best {
-            Some((index, step, _)) => {
-                if let Some(slot) = chosen.get_mut(index) {
-                    *slot = step;
-                }
-            }
+            Some((standing, step, _)) => standing.step = step,
             None => return,
         }
     }
@@ -159,14 +199,14 @@ fn regain(units: &[Unit], caps: &[Cap], chosen: &mut [usize]) {
 /// An upper bound under one cap: the rungs' upper hulls filled by worth per token, the last one
 /// in part; units outside the cap at full worth.
 fn relaxation(units: &[Unit], cap: &Cap, all: u64) -> u64 {
-    let under = |index: &&usize| units.get(**index);
-    let full =
-        cap.units.iter().filter_map(|index| under(&index)).fold(0u64, |sum, unit| sum.saturating_add(unit.worth(0)));
+    let under = || units.iter().filter(|unit| cap.holds(unit));
+    let full = under().fold(0u64, |sum, unit| sum.saturating_add(unit.worth(unit.best)));
     let mut worth = 0u64;
     let mut room = cap.limit.saturating_sub(cap.fixed);
     let mut segments: Vec<(u64, u64)> = Vec::new();
-    for unit in cap.units.iter().filter_map(|index| units.get(*index)) {
+    for unit in under() {
         let hull = hull(unit);
+        // The cheapest choice has to be paid in any case; only what lies above it is a question.
         if let Some((tokens, value)) = hull.first() {
             room = room.saturating_sub(*tokens);
             worth = worth.saturating_add(*value);
@@ -195,13 +235,16 @@ fn relaxation(units: &[Unit], cap: &Cap, all: u64) -> u64 {
 
 /// The unit's choices on their upper convex hull, cheapest first, as (tokens, worth).
 fn hull(unit: &Unit) -> Vec<(u64, u64)> {
-    let mut points: Vec<(u64, u64)> = (0..unit.steps.len()).map(|step| (unit.tokens(step), unit.worth(step))).collect();
+    let mut points: Vec<(u64, u64)> = unit.steps().map(|step| (step.tokens, unit.worth(step))).collect();
     points.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     let mut hull: Vec<(u64, u64)> = Vec::new();
     for (tokens, value) in points {
+        // Nobody takes a choice that costs more and is worth no more.
         if hull.last().is_some_and(|(_, best)| value <= *best) {
             continue;
         }
+        // The middle one of three goes if it lies below the line between the others: on the hull worth
+        // per token must fall, or filling by it would not be an upper bound.
         while let [.., (t0, v0), (t1, v1)] = hull.as_slice() {
             let gain = u128::from(v1.saturating_sub(*v0)).saturating_mul(tokens.saturating_sub(*t0).into());
             let direct = u128::from(value.saturating_sub(*v0)).saturating_mul(t1.saturating_sub(*t0).into());
@@ -220,14 +263,15 @@ mod tests {
     use super::*;
 
     fn unit(priority: u8, steps: &[(Rung, u64)]) -> Unit {
-        Unit { priority, steps: steps.iter().map(|(rung, tokens)| Step { rung: *rung, tokens: *tokens }).collect() }
+        let mut steps = steps.iter().map(|(rung, tokens)| Step { rung: *rung, tokens: *tokens });
+        Unit { layer: Layer::Context, priority, best: steps.next().unwrap(), lower: steps.collect() }
     }
 
-    /// `expected` is steps, worth and bound.
-    fn check(units: &[Unit], limit: u64, fixed: u64, expected: (&[usize], u64, u64)) {
-        let cap = Cap { limit, fixed, units: (0..units.len()).collect() };
-        let fit = fit(units, &[cap]);
-        assert_eq!((fit.chosen.as_slice(), fit.worth, fit.bound), expected);
+    /// `expected` is rungs, worth and bound.
+    fn check(units: &[Unit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
+        let fit = fit(units, &[Cap { layer: None, limit, fixed }]);
+        let rungs: Vec<Rung> = fit.chosen.iter().map(|step| step.rung).collect();
+        assert_eq!((rungs.as_slice(), fit.worth, fit.bound), expected);
     }
 
     #[test]
@@ -236,22 +280,32 @@ mod tests {
             unit(60, &[(Rung::Full, 100), (Rung::Brief, 40), (Rung::Count, 10), (Rung::Omitted, 0)]),
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
         ];
-        check(&units, 200, 0, (&[0, 0], 800, 800));
-        check(&units, 100, 0, (&[0, 1], 600, 600));
-        check(&units, 60, 0, (&[1, 1], 300, 400));
-        check(&units, 200, 250, (&[3, 1], 0, 0));
+        check(&units, 200, 0, (&[Rung::Full, Rung::Full], 800, 800));
+        check(&units, 100, 0, (&[Rung::Full, Rung::Omitted], 600, 600));
+        check(&units, 60, 0, (&[Rung::Brief, Rung::Omitted], 300, 400));
+        check(&units, 200, 250, (&[Rung::Omitted, Rung::Omitted], 0, 0));
     }
 
     #[test]
     fn room_that_a_large_step_leaves_is_used() {
         let units =
             [unit(10, &[(Rung::Full, 100), (Rung::Omitted, 0)]), unit(90, &[(Rung::Full, 30), (Rung::Omitted, 0)])];
-        check(&units, 110, 0, (&[1, 0], 900, 980));
+        check(&units, 110, 0, (&[Rung::Omitted, Rung::Full], 900, 980));
     }
 
     #[test]
     fn what_cannot_shrink_is_said_to_be_too_large() {
-        let cap = Cap { limit: 10, fixed: 11, units: Vec::new() };
+        let cap = Cap { layer: None, limit: 10, fixed: 11 };
         assert_eq!(fit(&[], &[cap]).outcome, Outcome::TooLarge);
+    }
+
+    #[test]
+    fn a_layers_cap_leaves_the_other_layers_alone() {
+        let units = [
+            unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
+            Unit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
+        ];
+        let fit = fit(&units, &[Cap { layer: Some(Layer::Context), limit: 10, fixed: 0 }]);
+        assert_eq!(fit.chosen, [Step { rung: Rung::Omitted, tokens: 0 }, Step { rung: Rung::Full, tokens: 50 }]);
     }
 }

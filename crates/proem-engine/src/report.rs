@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_guard::{Contained, Key};
+use proem_guard::Contained;
 use proem_text::{Sources, span::Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -190,6 +190,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) content_hash: String,
+    pub(crate) key_id: String,
     pub(crate) limit: Option<u64>,
     pub(crate) worth: u64,
     pub(crate) bound: u64,
@@ -201,16 +202,15 @@ pub(crate) fn section(
     section: &Section,
     place: Place,
     full: usize,
-    rungs: &[Rung],
+    shrunk: Vec<ShrunkReport>,
     contained: Option<&Contained>,
 ) -> SectionReport {
     let (range, tokens) = match place {
         Place::Absent => (None, 0),
         Place::At { range, tokens } => (Some(range), tokens),
     };
-    let steps = section.spec.ladders.iter().zip(rungs).filter(|(_, rung)| **rung != Rung::Full);
-    let shrunk: Vec<ShrunkReport> =
-        steps.map(|(ladder, rung)| ShrunkReport { input: ladder.input.clone(), rung: *rung }).collect();
+    // A lower rung may show all the same, such as the first line of a text of one line; where no token
+    // is saved nothing shrank.
     let state = match (range, full) {
         (None, 0) => State::Empty,
         (None, _) => State::Dropped,
@@ -290,7 +290,7 @@ pub(crate) fn report(
     assembly: &Assembly,
     sections: Vec<SectionReport>,
     counter: &dyn TokenCounter,
-    (key, facts): (&Key, &Facts),
+    facts: Facts,
 ) -> Report {
     let sum =
         |sections: &[crate::assembly::Placed]| sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens));
@@ -320,7 +320,7 @@ pub(crate) fn report(
         },
         fit: FitReport { worth: facts.worth, bound: facts.bound, gap: facts.bound.saturating_sub(facts.worth) },
         hash: hash(assembly.sections.iter().map(|section| section.text.as_str().into())),
-        content_hash: facts.content_hash.clone(),
-        key_id: key.id(),
+        content_hash: facts.content_hash,
+        key_id: facts.key_id,
     }
 }

@@ -4,28 +4,62 @@
 //! what is left goes to the others. So nothing that changes from task to task can move a byte of
 //! the prefix.
 
-use super::{Bench, wide};
+use std::rc::Rc;
+
+use super::render::{Rendered, Renderer};
+use super::wide;
 use crate::budget::{self, Cap, Outcome, Step, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::Section;
-use crate::section::{Keep, Layer, Rank, Rung};
+use crate::report::ShrunkReport;
+use crate::section::{Keep, Ladder, Layer, Rank, Rung};
 
 /// How often a choice is made again because sections don't quite add up.
 const MAX_ROUNDS: usize = 8;
 
 /// What was chosen, with the account of it.
-#[derive(Debug, Clone)]
-pub(super) struct Chosen {
-    /// The rungs taken, by section and ladder.
-    pub(super) rungs: Vec<Vec<Rung>>,
-    /// The sections left out.
-    pub(super) dropped: Vec<bool>,
+#[derive(Debug)]
+pub(super) struct Chosen<'p> {
+    /// One for each section of the file, in its order.
+    pub(super) choices: Vec<Choice<'p>>,
+    /// Σ priority × tenths of what is shown.
     pub(super) worth: u64,
+    /// What no choice can exceed, in the same measure.
     pub(super) bound: u64,
 }
 
+/// A section and what is shown of it.
+#[derive(Debug)]
+pub(super) struct Choice<'p> {
+    pub(super) section: &'p Section,
+    /// The section with everything in it.
+    pub(super) full: Rc<Rendered>,
+    parts: Vec<Part<'p>>,
+    dropped: bool,
+    /// The section with its parts on their rungs; empty if it is dropped.
+    pub(super) shown: Rc<Rendered>,
+    /// The tokens that no part accounts for, once something has to shrink.
+    fixed: u64,
+}
+
+/// What may shrink in a section: an input with a ladder, or the section as a whole.
+#[derive(Debug)]
+struct Part<'p> {
+    /// `None` is the section as a whole.
+    ladder: Option<&'p Ladder>,
+    rung: Rung,
+    /// What each rung costs, once something has to shrink; never where the section is empty.
+    unit: Option<Unit>,
+}
+
 /// A limit on one layer, or on all of them.
-type Limit = (Option<Layer>, u64);
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) layer: Option<Layer>,
+    pub(super) tokens: u64,
+    /// The tokens that the profile takes of it, before any section.
+    pub(super) learned: u64,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
@@ -33,277 +67,258 @@ enum Group {
     Volatile,
 }
 
+impl Group {
+    fn holds(self, choice: &Choice<'_>) -> bool {
+        choice.is_stable() == (self == Self::Stable)
+    }
+
+    /// Whether a section's tokens count while this group is chosen: stable sections don't look at the
+    /// others, which have to make do with what those leave.
+    fn counts(self, choice: &Choice<'_>) -> bool {
+        self == Self::Volatile || choice.is_stable()
+    }
+}
+
+/// Every section with each of its ladders on its best rung.
+pub(super) fn everything<'p>(renderer: &mut Renderer<'p, '_>) -> Result<Vec<Choice<'p>>, Error> {
+    let prompt = renderer.prompt;
+    let choice = |section| Choice::of(section, renderer);
+    prompt.file.sections.iter().map(choice).collect()
+}
+
 /// Chooses a rung for every ladder, and what to leave out.
-pub(super) fn choose(bench: &mut Bench<'_, '_>) -> Result<Chosen, Error> {
-    let sections = &bench.prompt.file.sections;
-    let rungs = sections.iter().map(|section| section.spec.ladders.iter().map(|l| best(&l.rungs)).collect()).collect();
-    let mut chosen = Chosen { rungs, dropped: vec![false; sections.len()], worth: 0, bound: 0 };
-    let whole = bench.limits();
+pub(super) fn choose<'p>(
+    renderer: &mut Renderer<'_, '_>,
+    mut choices: Vec<Choice<'p>>,
+    limits: &[Limit],
+) -> Result<Chosen<'p>, Error> {
+    if limits.iter().any(|limit| limit.learned > limit.tokens) {
+        return Err(too_small(&choices, limits));
+    }
     // Halves of the limits themselves: a profile must not move what is stable.
-    let halves: Vec<Limit> = whole.iter().map(|(layer, limit)| (*layer, limit / 2)).collect();
-    let limits: Vec<Limit> =
-        whole.iter().map(|(layer, limit)| (*layer, limit.saturating_sub(bench.learned_tokens(*layer)))).collect();
-
-    let tokens = tokens(bench, &chosen)?;
-    if whole.iter().any(|(layer, limit)| bench.learned_tokens(*layer) > *limit) {
-        return Err(too_small(bench, &whole, &tokens));
+    let halves: Vec<Limit> =
+        limits.iter().map(|limit| Limit { tokens: limit.tokens / 2, learned: 0, ..*limit }).collect();
+    // Where nothing stable can shrink, fitting it would fail for a half that nobody set.
+    let stable_fits = over(&choices, &halves, Group::Stable) == 0 || !stable_shrinks(&choices);
+    if stable_fits && over(&choices, limits, Group::Volatile) == 0 {
+        let worth = choices.iter().map(Choice::worth).fold(0, u64::saturating_add);
+        return Ok(Chosen { choices, worth, bound: worth });
     }
-    let stable: Vec<usize> =
-        tokens.iter().enumerate().map(|(index, tokens)| if is_stable(bench, index) { *tokens } else { 0 }).collect();
-    let stable_fits = over(bench, &halves, &stable) == 0 || !stable_shrinks(bench);
-    if stable_fits && over(bench, &limits, &tokens) == 0 {
-        chosen.worth = all_worth(bench);
-        chosen.bound = chosen.worth;
-        return Ok(chosen);
+    // Only here, because it renders every section on every rung.
+    for choice in &mut choices {
+        choice.price(renderer)?;
     }
-    let model = Model::new(bench)?;
-    if stable_fits {
-        let kept = model.best_worth(bench, Group::Stable);
-        (chosen.worth, chosen.bound) = (kept, kept);
+    let mut bound = if stable_fits {
+        worth(&choices, Group::Stable)
     } else {
-        model.squeeze(bench, &mut chosen, &halves, Group::Stable)?;
+        squeeze(renderer, &mut choices, &halves, Group::Stable)?
+    };
+    bound = bound.saturating_add(if over(&choices, limits, Group::Volatile) == 0 {
+        worth(&choices, Group::Volatile)
+    } else {
+        squeeze(renderer, &mut choices, limits, Group::Volatile)?
+    });
+    if over(&choices, limits, Group::Volatile) > 0 {
+        return Err(too_small(&choices, limits));
     }
-    let (worth, bound) = (chosen.worth, chosen.bound);
-    let tokens = self::tokens(bench, &chosen)?;
-    if over(bench, &limits, &tokens) == 0 {
-        let kept = model.best_worth(bench, Group::Volatile);
-        (chosen.worth, chosen.bound) = (worth.saturating_add(kept), bound.saturating_add(kept));
-        return Ok(chosen);
+    let worth = worth(&choices, Group::Stable).saturating_add(worth(&choices, Group::Volatile));
+    Ok(Chosen { choices, worth, bound })
+}
+
+/// Fits one group into the limits; returns what no choice of its rungs can exceed in worth.
+///
+/// What the fit expects is a sum of sections rendered apart. If the text is larger than that,
+/// the fit is made again with less room, and at last with everything on its last rung.
+fn squeeze(
+    renderer: &mut Renderer<'_, '_>,
+    choices: &mut [Choice<'_>],
+    limits: &[Limit],
+    group: Group,
+) -> Result<u64, Error> {
+    let members = choices.iter().filter(|choice| group.holds(choice));
+    let units: Vec<Unit> = members.flat_map(|choice| &choice.parts).filter_map(|part| part.unit.clone()).collect();
+    let mut slack = 0u64;
+    // Of the first round: in the later ones the caps are lower than what was asked for.
+    let mut bound = None;
+    for round in 0..=MAX_ROUNDS {
+        let caps: Vec<Cap> = limits.iter().map(|limit| cap(choices, limit, slack, group)).collect();
+        let fit = budget::fit(&units, &caps);
+        bound = bound.or(Some(fit.bound));
+        // The same parts in the same order as those that the units were taken from.
+        let mut steps = fit.chosen.into_iter();
+        for choice in choices.iter_mut().filter(|choice| group.holds(choice)) {
+            let last_round = round == MAX_ROUNDS;
+            choice.take(renderer, |unit| if last_round { Some(unit.last()) } else { steps.next() })?;
+        }
+        match over(choices, limits, group) {
+            0 => break,
+            // With the caps as they are even the last rungs are too much: no slack makes that better.
+            _ if fit.outcome == Outcome::TooLarge && slack == 0 => break,
+            over => slack = slack.saturating_add(over),
+        }
     }
-    let tokens = model.squeeze(bench, &mut chosen, &limits, Group::Volatile)?;
-    (chosen.worth, chosen.bound) = (chosen.worth.saturating_add(worth), chosen.bound.saturating_add(bound));
-    if over(bench, &limits, &tokens) == 0 { Ok(chosen) } else { Err(too_small(bench, &whole, &tokens)) }
+    Ok(bound.unwrap_or_default())
 }
 
-fn tokens(bench: &mut Bench<'_, '_>, chosen: &Chosen) -> Result<Vec<usize>, Error> {
-    Ok(bench.render_all(chosen)?.iter().map(|rendered| rendered.tokens).collect())
+/// A limit as the fit of one group sees it, lower by `slack`.
+fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Group) -> Cap {
+    let counted = choices.iter().filter(|choice| limit.holds(choice) && group.counts(choice));
+    // What the other group shows was chosen before and can't shrink any more.
+    let fixed = counted.map(|choice| if group.holds(choice) { choice.fixed } else { wide(choice.shown.tokens) });
+    Cap { layer: limit.layer, limit: limit.left().saturating_sub(slack), fixed: fixed.fold(0, u64::saturating_add) }
 }
 
-fn within(bench: &Bench<'_, '_>, layer: Option<Layer>, index: usize) -> bool {
-    layer.is_none_or(|layer| bench.section(index).is_some_and(|section| section.spec.layer == layer))
-}
+impl Limit {
+    /// What is left for sections.
+    const fn left(&self) -> u64 {
+        self.tokens.saturating_sub(self.learned)
+    }
 
-fn sum(bench: &Bench<'_, '_>, layer: Option<Layer>, tokens: &[usize]) -> u64 {
-    let under = tokens.iter().enumerate().filter(|(index, _)| within(bench, layer, *index));
-    under.fold(0, |sum, (_, tokens)| sum.saturating_add(wide(*tokens)))
+    fn holds(&self, choice: &Choice<'_>) -> bool {
+        self.layer.is_none_or(|layer| layer == choice.section.spec.layer)
+    }
+
+    /// The tokens of those sections under it that count while `group` is chosen.
+    fn used(&self, choices: &[Choice<'_>], group: Group) -> u64 {
+        let counted = choices.iter().filter(|choice| self.holds(choice) && group.counts(choice));
+        counted.fold(0, |sum, choice| sum.saturating_add(wide(choice.shown.tokens)))
+    }
 }
 
 /// By how much the limit that is exceeded most is exceeded.
-fn over(bench: &Bench<'_, '_>, limits: &[Limit], tokens: &[usize]) -> u64 {
-    let over = limits.iter().map(|(layer, limit)| sum(bench, *layer, tokens).saturating_sub(*limit));
+fn over(choices: &[Choice<'_>], limits: &[Limit], group: Group) -> u64 {
+    let over = limits.iter().map(|limit| limit.used(choices, group).saturating_sub(limit.left()));
     over.max().unwrap_or(0)
 }
 
-fn is_stable(bench: &Bench<'_, '_>, index: usize) -> bool {
-    bench.section(index).is_some_and(|section| section.spec.rank() <= Rank::UntrustedPerRun)
+fn stable_shrinks(choices: &[Choice<'_>]) -> bool {
+    let mut stable = choices.iter().filter(|choice| choice.is_stable()).map(|choice| &choice.section.spec);
+    stable.any(|spec| !spec.ladders.is_empty() || spec.keep != Keep::Required)
 }
 
-fn stable_shrinks(bench: &Bench<'_, '_>) -> bool {
-    let stable = bench.prompt.file.sections.iter().filter(|section| section.spec.rank() <= Rank::UntrustedPerRun);
-    let mut shrinks = stable.map(|section| !section.spec.ladders.is_empty() || section.spec.keep != Keep::Required);
-    shrinks.any(|shrinks| shrinks)
+fn worth(choices: &[Choice<'_>], group: Group) -> u64 {
+    let members = choices.iter().filter(|choice| group.holds(choice));
+    members.fold(0, |sum, choice| sum.saturating_add(choice.worth()))
 }
 
-/// The worth of every section and ladder on its best rung.
-fn all_worth(bench: &Bench<'_, '_>) -> u64 {
-    let sections = bench.prompt.file.sections.iter().zip(&bench.full).filter(|(_, rendered)| !rendered.is_empty());
-    sections.fold(0, |sum: u64, (section, _)| {
-        let tenths: u32 = match (section.spec.ladders.as_slice(), section.spec.keep) {
-            ([], Keep::Required) => 0,
-            ([], Keep::Priority(_)) => Rung::Full.tenths(),
-            (ladders, _) => ladders.iter().map(|ladder| best(&ladder.rungs).tenths()).sum(),
-        };
-        sum.saturating_add(u64::from(priority(section)).saturating_mul(tenths.into()))
-    })
-}
-
-fn too_small(bench: &Bench<'_, '_>, limits: &[Limit], tokens: &[usize]) -> Error {
-    let needed = |layer: Option<Layer>| sum(bench, layer, tokens).saturating_add(bench.learned_tokens(layer));
-    let over = limits.iter().filter(|(layer, limit)| needed(*layer) > *limit);
-    let problem = |(layer, limit): &Limit| {
-        let name = layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("layer `{}`", layer.as_str()));
-        let needed = needed(*layer);
-        let under = tokens.iter().enumerate().filter(|(index, tokens)| within(bench, *layer, *index) && **tokens > 0);
-        let mut list: Vec<String> = under
-            .filter_map(|(index, tokens)| Some(format!("`{}` {tokens}", bench.section(index)?.spec.name)))
-            .collect();
-        let learned = bench.learned_tokens(*layer);
-        if learned > 0 {
-            list.push(format!("`profile` {learned}"));
+fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
+    let needed = |limit: &Limit| limit.used(choices, Group::Volatile).saturating_add(limit.learned);
+    let over = limits.iter().filter(|limit| needed(limit) > limit.tokens);
+    let problem = |limit: &Limit| {
+        let name =
+            limit.layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("layer `{}`", layer.as_str()));
+        let under = choices.iter().filter(|choice| limit.holds(choice) && choice.shown.tokens > 0);
+        let mut list: Vec<String> =
+            under.map(|choice| format!("`{}` {}", choice.section.spec.name, choice.shown.tokens)).collect();
+        if limit.learned > 0 {
+            list.push(format!("`profile` {}", limit.learned));
         }
         format!(
-            "budget too small: {name} may have {limit} tokens and needs at least {needed} ({}); raise the limit or \
-             shorten these sections",
+            "budget too small: {name} may have {} tokens and needs {} at the least ({}); raise the limit or shorten these",
+            limit.tokens,
+            needed(limit),
             list.join(", ")
         )
     };
     Error::all(ErrorKind::BudgetTooSmall, over.map(problem).collect())
 }
 
-/// A unit of the fit and what it stands for.
-struct Named {
-    section: usize,
-    /// The ladder's index; `None` is the section as a whole.
-    ladder: Option<usize>,
-    unit: Unit,
-}
-
-/// The fit's view of the sections.
-struct Model {
-    units: Vec<Named>,
-    /// The tokens of each section that no unit accounts for.
-    fixed: Vec<u64>,
-}
-
-impl Model {
-    fn new(bench: &mut Bench<'_, '_>) -> Result<Self, Error> {
-        let mut model = Self { units: Vec::new(), fixed: Vec::new() };
-        for (index, section) in bench.prompt.file.sections.iter().enumerate() {
-            let full = bench.full.get(index).map_or(0, |full| full.tokens);
-            let empty = bench.full.get(index).is_none_or(|full| full.is_empty());
-            let fixed = match (section.spec.ladders.as_slice(), section.spec.keep) {
-                _ if empty => 0,
-                ([], Keep::Required) => wide(full),
-                ([], Keep::Priority(_)) => {
-                    let steps =
-                        vec![Step { rung: Rung::Full, tokens: wide(full) }, Step { rung: Rung::Omitted, tokens: 0 }];
-                    let unit = Unit { priority: priority(section), steps };
-                    model.units.push(Named { section: index, ladder: None, unit });
-                    0
-                }
-                _ => model.ladders(bench, index, section)?,
-            };
-            model.fixed.push(fixed);
-        }
-        Ok(model)
+impl<'p> Choice<'p> {
+    fn of(section: &'p Section, renderer: &mut Renderer<'_, '_>) -> Result<Self, Error> {
+        let full = Rc::new(renderer.full(section)?);
+        let part = |ladder: &'p Ladder| Part { ladder: Some(ladder), rung: best(&ladder.rungs), unit: None };
+        let parts = match (section.spec.ladders.as_slice(), section.spec.keep) {
+            ([], Keep::Required) => Vec::new(),
+            ([], Keep::Priority(_)) => vec![Part { ladder: None, rung: Rung::Full, unit: None }],
+            (ladders, _) => ladders.iter().map(part).collect(),
+        };
+        let mut choice = Self { section, shown: Rc::clone(&full), full, parts, dropped: false, fixed: 0 };
+        choice.show(renderer)?;
+        Ok(choice)
     }
 
-    /// Adds a unit for each ladder; returns what the section costs with all on their last rung.
-    fn ladders(&mut self, bench: &mut Bench<'_, '_>, index: usize, section: &Section) -> Result<u64, Error> {
-        let lowest: Vec<Rung> = section.spec.ladders.iter().map(|ladder| last(&ladder.rungs)).collect();
+    fn is_stable(&self) -> bool {
+        self.section.spec.rank() <= Rank::UntrustedPerRun
+    }
+
+    /// The inputs that are not on the rung on which everything is shown.
+    pub(super) fn shrunk(&self) -> Vec<ShrunkReport> {
+        let inputs = self.parts.iter().filter(|part| part.rung != Rung::Full);
+        inputs.filter_map(|part| Some(ShrunkReport { input: part.ladder?.input.clone(), rung: part.rung })).collect()
+    }
+
+    fn worth(&self) -> u64 {
+        // Nothing is lost where there was nothing to show.
+        let parts = self.parts.iter().filter(|_| !self.full.is_empty());
+        let tenths = parts.fold(0u64, |sum, part| sum.saturating_add(part.rung.tenths().into()));
+        u64::from(priority(self.section)).saturating_mul(tenths)
+    }
+
+    /// Renders the section as it is chosen.
+    fn show(&mut self, renderer: &mut Renderer<'_, '_>) -> Result<(), Error> {
+        let rungs = self.parts.iter().filter_map(|part| Some((part.ladder?, part.rung)));
+        self.shown = if self.dropped { Rc::default() } else { renderer.on(self.section, &self.full, rungs)? };
+        Ok(())
+    }
+
+    /// Finds out what the section costs with all parts on their last rung, and what each part costs
+    /// above that on each of its own.
+    fn price(&mut self, renderer: &mut Renderer<'_, '_>) -> Result<(), Error> {
+        if self.full.is_empty() {
+            return Ok(());
+        }
+        let (section, full) = (self.section, Rc::clone(&self.full));
+        let unit = |best: Step, lower: Vec<Step>| {
+            Some(Unit { layer: section.spec.layer, priority: priority(section), best, lower })
+        };
+        let whole = wide(full.tokens);
+        if section.spec.ladders.is_empty() {
+            self.fixed = if self.parts.is_empty() { whole } else { 0 };
+            for part in &mut self.parts {
+                let best = Step { rung: Rung::Full, tokens: whole };
+                part.unit = unit(best, vec![Step { rung: Rung::Omitted, tokens: 0 }]);
+            }
+            return Ok(());
+        }
+        let ladders = &section.spec.ladders;
+        let mut cost = |raised: Option<(&Ladder, Rung)>| {
+            let rungs = ladders.iter().map(|ladder| match raised {
+                Some((one, rung)) if one == ladder => (ladder, rung),
+                _ => (ladder, last(&ladder.rungs)),
+            });
+            Ok::<u64, Error>(wide(renderer.on(section, &full, rungs)?.tokens))
+        };
         // A section that goes with its only ladder costs nothing of its own.
-        let goes = droppable(section) && section.spec.ladders.len() == 1;
-        let base = if goes { 0 } else { wide(bench.render(index, &lowest)?.tokens) };
-        for (at, ladder) in section.spec.ladders.iter().enumerate() {
-            let mut steps = Vec::new();
-            for rung in &ladder.rungs {
-                let mut rungs = lowest.clone();
-                if let Some(slot) = rungs.get_mut(at) {
-                    *slot = *rung;
-                }
-                let tokens = match rung {
-                    Rung::Omitted if goes => 0,
-                    _ => wide(bench.render(index, &rungs)?.tokens),
-                };
-                steps.push(Step { rung: *rung, tokens: tokens.saturating_sub(base) });
-            }
-            let unit = Unit { priority: priority(section), steps };
-            self.units.push(Named { section: index, ladder: Some(at), unit });
+        let goes = droppable(section) && ladders.len() == 1;
+        let base = if goes { 0 } else { cost(None)? };
+        for part in &mut self.parts {
+            let Some(ladder) = part.ladder else { continue };
+            let mut step = |rung: &Rung| {
+                let tokens = if goes && *rung == Rung::Omitted { 0 } else { cost(Some((ladder, *rung)))? };
+                Ok(Step { rung: *rung, tokens: tokens.saturating_sub(base) })
+            };
+            let Some((best, lower)) = ladder.rungs.split_first() else { continue };
+            part.unit = unit(step(best)?, lower.iter().map(step).collect::<Result<_, Error>>()?);
         }
-        Ok(base)
+        self.fixed = base;
+        Ok(())
     }
 
-    fn members(&self, bench: &Bench<'_, '_>, group: Group) -> Vec<&Named> {
-        self.units.iter().filter(|unit| is_stable(bench, unit.section) == (group == Group::Stable)).collect()
-    }
-
-    fn best_worth(&self, bench: &Bench<'_, '_>, group: Group) -> u64 {
-        let worth = |named: &Named| {
-            let tenths = named.unit.steps.first().map_or(0, |step| step.rung.tenths());
-            u64::from(named.unit.priority).saturating_mul(tenths.into())
-        };
-        self.members(bench, group).into_iter().fold(0, |sum, named| sum.saturating_add(worth(named)))
-    }
-
-    /// Fits one group into the limits; returns the tokens that count towards them.
-    ///
-    /// What the fit expects is a sum of sections rendered apart. If the text is larger than that,
-    /// the fit is made again with less room, and at last with everything on its last rung.
-    fn squeeze(
-        &self,
-        bench: &mut Bench<'_, '_>,
-        chosen: &mut Chosen,
-        limits: &[Limit],
-        group: Group,
-    ) -> Result<Vec<usize>, Error> {
-        let members = self.members(bench, group);
-        let units: Vec<Unit> = members.iter().map(|named| named.unit.clone()).collect();
-        // What the other group shows can't shrink any more, or doesn't count yet.
-        let shown = tokens(bench, chosen)?;
-        let fixed = |(index, (own, shown)): (usize, (&u64, usize))| match (is_stable(bench, index), group) {
-            (true, Group::Stable) | (false, Group::Volatile) => *own,
-            (true, Group::Volatile) => wide(shown),
-            (false, Group::Stable) => 0,
-        };
-        let fixed: Vec<u64> = self.fixed.iter().zip(shown).enumerate().map(fixed).collect();
-        let mut slack = 0u64;
-        let mut counted = Vec::new();
-        for round in 0..=MAX_ROUNDS {
-            let caps = caps(bench, &members, &fixed, limits, slack);
-            let fit = budget::fit(&units, &caps);
-            for (member, step) in members.iter().zip(&fit.chosen) {
-                let step = if round == MAX_ROUNDS { member.unit.steps.len().saturating_sub(1) } else { *step };
-                apply(member, step, bench, chosen);
-            }
-            chosen.worth = worth(&members, chosen);
-            if round == 0 {
-                chosen.bound = fit.bound;
-            }
-            counted = tokens(bench, chosen)?;
-            if group == Group::Stable {
-                let volatile = counted.iter_mut().enumerate().filter(|(index, _)| !is_stable(bench, *index));
-                volatile.for_each(|(_, tokens)| *tokens = 0);
-            }
-            match over(bench, limits, &counted) {
-                0 => break,
-                _ if fit.outcome == Outcome::TooLarge && slack == 0 => break,
-                over => slack = slack.saturating_add(over),
+    /// Puts each part on the step that `step` gives for it, in their order, and renders the section.
+    fn take(
+        &mut self,
+        renderer: &mut Renderer<'_, '_>,
+        mut step: impl FnMut(&Unit) -> Option<Step>,
+    ) -> Result<(), Error> {
+        for part in &mut self.parts {
+            if let Some(step) = part.unit.as_ref().and_then(&mut step) {
+                part.rung = step.rung;
             }
         }
-        Ok(counted)
+        let priced = self.parts.iter().any(|part| part.unit.is_some());
+        self.dropped = priced && droppable(self.section) && self.parts.iter().all(|part| part.rung == Rung::Omitted);
+        self.show(renderer)
     }
-}
-
-/// The caps on `members`, each lower by `slack`.
-fn caps(bench: &Bench<'_, '_>, members: &[&Named], fixed: &[u64], limits: &[Limit], slack: u64) -> Vec<Cap> {
-    let cap = |(layer, limit): &Limit| {
-        let own = fixed.iter().enumerate().filter(|(index, _)| within(bench, *layer, *index));
-        let fixed = own.fold(0u64, |sum, (_, tokens)| sum.saturating_add(*tokens));
-        let under = members.iter().enumerate().filter(|(_, named)| within(bench, *layer, named.section));
-        Cap { limit: limit.saturating_sub(slack), fixed, units: under.map(|(position, _)| position).collect() }
-    };
-    limits.iter().map(cap).collect()
-}
-
-fn apply(named: &Named, step: usize, bench: &Bench<'_, '_>, chosen: &mut Chosen) {
-    let Some(section) = bench.section(named.section) else { return };
-    let rung = named.unit.steps.get(step).map_or(Rung::Full, |step| step.rung);
-    let rungs = chosen.rungs.get_mut(named.section);
-    let gone = match (named.ladder, rungs) {
-        (Some(ladder), Some(rungs)) => {
-            if let Some(slot) = rungs.get_mut(ladder) {
-                *slot = rung;
-            }
-            droppable(section) && rungs.iter().all(|rung| *rung == Rung::Omitted)
-        }
-        _ => rung == Rung::Omitted,
-    };
-    if let Some(dropped) = chosen.dropped.get_mut(named.section) {
-        *dropped = gone;
-    }
-}
-
-fn worth(members: &[&Named], chosen: &Chosen) -> u64 {
-    let tenths = |named: &Named| match named.ladder {
-        None if chosen.dropped.get(named.section).copied().unwrap_or(false) => 0,
-        None => Rung::Full.tenths(),
-        Some(ladder) => {
-            let rung = chosen.rungs.get(named.section).and_then(|rungs| rungs.get(ladder));
-            rung.map_or(0, |rung| rung.tenths())
-        }
-    };
-    let worth = |named: &Named| u64::from(named.unit.priority).saturating_mul(tenths(named).into());
-    members.iter().fold(0, |sum, named| sum.saturating_add(worth(named)))
 }
 
 fn priority(section: &Section) -> u8 {
@@ -318,6 +333,8 @@ fn droppable(section: &Section) -> bool {
     section.spec.keep != Keep::Required
         && section.spec.ladders.iter().all(|ladder| last(&ladder.rungs) == Rung::Omitted)
 }
+
+// No ladder is without rungs: the file's header refuses one.
 
 fn best(rungs: &[Rung]) -> Rung {
     rungs.first().copied().unwrap_or(Rung::Full)

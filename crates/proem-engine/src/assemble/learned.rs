@@ -49,14 +49,9 @@ impl Learned {
         Ok(Some(Self { text, tokens }))
     }
 
-    /// Puts the section behind what is there.
-    pub(super) fn put(
-        &self,
-        (range, tokens): (Span, usize),
-        sections: &mut Vec<Placed>,
-        reports: &mut Vec<SectionReport>,
-    ) {
-        sections.push(Placed {
+    /// The section where it stands, and its account.
+    pub(super) fn placed(&self, range: Span, tokens: usize) -> (Placed, SectionReport) {
+        let placed = Placed {
             name: NAME.to_owned(),
             role: Role::User,
             trust: Trust::Trusted,
@@ -67,8 +62,8 @@ impl Learned {
             label: Label::trusted(),
             tokens,
             range,
-        });
-        reports.push(SectionReport {
+        };
+        let report = SectionReport {
             name: NAME.to_owned(),
             role: Role::User,
             trust: Trust::Trusted,
@@ -83,7 +78,8 @@ impl Learned {
             shrunk: Vec::new(),
             neutralised: std::collections::BTreeMap::new(),
             contained: Vec::new(),
-        });
+        };
+        (placed, report)
     }
 }
 

@@ -23,38 +23,43 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 // Fitting.
 
+fn layer() -> impl Strategy<Value = Layer> {
+    select(vec![Layer::Rules, Layer::Context, Layer::Capabilities])
+}
+
 fn unit() -> impl Strategy<Value = Unit> {
     let rungs = prop::sample::subsequence(vec![Rung::Full, Rung::Brief, Rung::Count, Rung::Omitted], 1..=4);
-    (0u8..=100, rungs, vec(0u64..200, 4)).prop_map(|(priority, rungs, tokens)| Unit {
-        priority,
-        steps: rungs.into_iter().zip(tokens).map(|(rung, tokens)| Step { rung, tokens }).collect(),
+    (layer(), 0u8..=100, rungs, vec(0u64..200, 4)).prop_map(|(layer, priority, rungs, tokens)| {
+        let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| Step { rung, tokens });
+        Unit { layer, priority, best: steps.next().unwrap(), lower: steps.collect() }
     })
 }
 
 fn cap() -> impl Strategy<Value = Cap> {
-    let units = prop::sample::subsequence((0..6usize).collect::<Vec<_>>(), 0..=6);
-    (0u64..600, 0u64..200, units).prop_map(|(limit, fixed, units)| Cap { limit, fixed, units })
+    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| Cap { layer, limit, fixed })
 }
 
-fn worth(units: &[Unit], chosen: &[usize]) -> u64 {
-    let worth = |(unit, step): (&Unit, &usize)| u64::from(unit.priority) * u64::from(unit.steps[*step].rung.tenths());
+fn worth(units: &[Unit], chosen: &[Step]) -> u64 {
+    let worth = |(unit, step): (&Unit, &Step)| u64::from(unit.priority) * u64::from(step.rung.tenths());
     units.iter().zip(chosen).map(worth).sum()
 }
 
-fn used(units: &[Unit], cap: &Cap, chosen: &[usize]) -> u64 {
-    let under = cap.units.iter().filter_map(|index| Some(units.get(*index)?.steps[chosen[*index]].tokens));
-    cap.fixed + under.sum::<u64>()
+fn used(units: &[Unit], cap: &Cap, chosen: &[Step]) -> u64 {
+    let under = units.iter().zip(chosen).filter(|(unit, _)| cap.layer.is_none_or(|layer| layer == unit.layer));
+    cap.fixed + under.map(|(_, step)| step.tokens).sum::<u64>()
 }
 
 /// The most that any choice is worth that keeps all caps.
 fn best(units: &[Unit], caps: &[Cap]) -> Option<u64> {
     let mut best = None;
+    let steps = |unit: &Unit| [&[unit.best][..], &unit.lower].concat();
     let mut chosen = vec![0; units.len()];
     loop {
-        if caps.iter().all(|cap| used(units, cap, &chosen) <= cap.limit) {
-            best = best.max(Some(worth(units, &chosen)));
+        let standing: Vec<Step> = units.iter().zip(&chosen).map(|(unit, step)| steps(unit)[*step]).collect();
+        if caps.iter().all(|cap| used(units, cap, &standing) <= cap.limit) {
+            best = best.max(Some(worth(units, &standing)));
         }
-        let Some(next) = (0..units.len()).find(|index| chosen[*index] + 1 < units[*index].steps.len()) else {
+        let Some(next) = (0..units.len()).find(|index| chosen[*index] < units[*index].lower.len()) else {
             return best;
         };
         chosen[next] += 1;

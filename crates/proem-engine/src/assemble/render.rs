@@ -1,0 +1,177 @@
+//! Renders sections: with everything in them, or with some of their inputs on lower rungs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use proem_guard::{Contained, Key};
+
+use crate::error::{Error, ErrorKind};
+use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
+use crate::ladder::shrink;
+use crate::ordered::{Fields, Ordered};
+use crate::prompt::file::Section;
+use crate::prompt::loaded::Prompt;
+use crate::section::{Ladder, Rung, Trust};
+use crate::tokens::Counts;
+
+/// One section's text.
+#[derive(Debug, Default)]
+pub(super) struct Rendered {
+    body: Body,
+    /// Its tokens on its own.
+    pub(super) tokens: usize,
+}
+
+/// Who wrote what stands in a section.
+#[derive(Debug, Default)]
+enum Body {
+    /// Nothing stands there.
+    #[default]
+    Empty,
+    /// We did.
+    Ours(String),
+    /// Somebody outside did, or may have; the text ends with a blank line of ours.
+    Contained { text: String, contained: Arc<Contained> },
+}
+
+impl Rendered {
+    pub(super) fn text(&self) -> &str {
+        match &self.body {
+            Body::Empty => "",
+            Body::Ours(text) => text,
+            Body::Contained { text, .. } => text,
+        }
+    }
+
+    /// The text with its delimiter's id blanked, so that it is equal under every key.
+    pub(super) fn keyless_text(&self) -> Cow<'_, str> {
+        match &self.body {
+            Body::Contained { contained, .. } => format!("{}\n", contained.keyless_text()).into(),
+            _ => self.text().into(),
+        }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        matches!(self.body, Body::Empty)
+    }
+
+    pub(super) fn contained(&self) -> Option<&Contained> {
+        match &self.body {
+            Body::Contained { contained, .. } => Some(contained),
+            _ => None,
+        }
+    }
+}
+
+/// A prompt with inputs that were checked.
+#[derive(Debug)]
+pub(super) struct Renderer<'r, 'c> {
+    pub(super) prompt: &'r Prompt,
+    inputs: &'r Inputs,
+    pub(super) counts: &'r mut Counts<'c>,
+    key: &'r Key,
+    slots: Slots,
+    /// All inputs in full, marks standing for text from outside.
+    values: Ordered,
+}
+
+impl<'r, 'c> Renderer<'r, 'c> {
+    pub(super) fn new(
+        prompt: &'r Prompt,
+        inputs: &'r Inputs,
+        counts: &'r mut Counts<'c>,
+        key: &'r Key,
+    ) -> Result<Self, Error> {
+        counts.remembered.under(key);
+        // Trust comes first: the schema's check may tell of values, and a text from outside in a
+        // trusted place must not be looked at any further.
+        Checker::trust(inputs, &prompt.file.strict.inputs)?;
+        let defaults = prompt.file.header.input_default.as_ref();
+        prompt.checker.check(inputs, defaults)?;
+        let mut slots = Slots::new(inputs, defaults, &prompt.literals)?;
+        let mut values = defaults.and_then(Ordered::fields).cloned().unwrap_or_default();
+        for (name, value) in inputs {
+            values.insert(name.as_str(), slots.fill(name, value, trust_of(prompt, name)));
+        }
+        let mut values = Ordered::from(values);
+        complete(&mut values, &prompt.checker.schema);
+        Ok(Self { prompt, inputs, counts, key, slots, values })
+    }
+
+    /// Renders a section with everything in it.
+    pub(super) fn full(&mut self, section: &Section) -> Result<Rendered, Error> {
+        let text = self.prompt.render(section, &self.values)?;
+        self.seal(section, text)
+    }
+
+    /// Renders a section with some of its inputs on lower rungs; it is `full` if all are in full, or
+    /// if none of the others was given.
+    pub(super) fn on<'l>(
+        &mut self,
+        section: &Section,
+        full: &Rc<Rendered>,
+        rungs: impl Iterator<Item = (&'l Ladder, Rung)>,
+    ) -> Result<Rc<Rendered>, Error> {
+        let mut notes = Vec::new();
+        let mut shrunk_inputs: BTreeMap<&str, Ordered> = BTreeMap::new();
+        for (ladder, rung) in rungs.filter(|(_, rung)| *rung != Rung::Full) {
+            let Some(value) = self.inputs.get(&ladder.input) else { continue };
+            let shrunk = shrink(&ladder.input, value, rung);
+            notes.extend(shrunk.note);
+            let mut value = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input));
+            // What shrank is filled anew, so that its optional fields have to be completed anew.
+            let properties = self.prompt.checker.schema.get("properties");
+            if let Some(schema) = properties.and_then(|properties| properties.get(&ladder.input)) {
+                complete(&mut value, schema);
+            }
+            shrunk_inputs.insert(&ladder.input, value);
+        }
+        if shrunk_inputs.is_empty() {
+            return Ok(Rc::clone(full));
+        }
+        // Only what the section reads: with all inputs each rung of each ladder would copy all of them.
+        let read = section.inputs.iter().filter_map(|name| {
+            let value = shrunk_inputs.remove(name.as_str()).or_else(|| self.values.get(name).cloned())?;
+            Some((name.as_str(), value))
+        });
+        let values = read.collect::<Fields<_>>().into();
+        let mut text = self.prompt.render(section, &values)?;
+        for note in notes {
+            text.push_str(&note);
+            text.push('\n');
+        }
+        self.seal(section, text).map(Rc::new)
+    }
+
+    /// Puts texts from outside in their place, contained, and a blank line behind the section.
+    fn seal(&mut self, section: &Section, mut text: String) -> Result<Rendered, Error> {
+        if text.is_empty() {
+            return Ok(Rendered::default());
+        }
+        if section.spec.trust == Trust::Untrusted {
+            let pieces = self.slots.pieces(&text);
+            let (name, tag) = (&section.spec.name, &section.spec.tag);
+            let contained = self.counts.remembered.contain(name, &pieces, tag, self.key);
+            let text = format!("{}\n", contained.text());
+            let tokens = self.counts.count(&text);
+            return Ok(Rendered { body: Body::Contained { text, contained }, tokens });
+        }
+        // The analysis of the template refuses this before anything is rendered; it is looked at once
+        // more because nothing else stands between an error there and an instruction from outside.
+        if self.slots.stand_in(&text) {
+            let problem = format!("trust_violation: text from outside reached section `{}`", section.spec.name);
+            return Err(Error::new(ErrorKind::TrustViolation, problem));
+        }
+        text.push('\n');
+        let tokens = self.counts.count(&text);
+        Ok(Rendered { body: Body::Ours(text), tokens })
+    }
+}
+
+/// What isn't declared is untrusted.
+fn trust_of(prompt: &Prompt, input: &str) -> InputTrust {
+    let declared = prompt.file.strict.inputs.iter().find(|(name, _)| name == input);
+    declared.map_or(InputTrust::Untrusted, |(_, trust)| *trust)
+}
