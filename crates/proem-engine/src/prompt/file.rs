@@ -246,9 +246,9 @@ impl Reader<'_> {
         };
         template.nodes.into_iter().for_each(|node| cutter.node(node));
         let (sections, seen) = cutter.finish();
-        for (index, spec) in strict.sections.iter().enumerate() {
+        for spec in &strict.sections {
             if !seen.contains(&spec.name) {
-                let span = header.places.sections.get(index).copied().unwrap_or(Span::new(0, 0));
+                let span = header.places.sections.get(&spec.name).copied().unwrap_or_default();
                 self.problems
                     .push(error_at(format!("section `{}` is declared but has no marker in the body", spec.name), span));
             }
@@ -278,19 +278,19 @@ impl Reader<'_> {
         if !header.places.inputs_known {
             return;
         }
-        for (index, (name, _)) in strict.inputs.iter().enumerate() {
+        for (name, _) in &strict.inputs {
             if !declared(name) {
                 let message = format!("proem.inputs names `{name}`, which input.schema does not declare");
-                say(message, header.places.inputs.get(index));
+                say(message, header.places.inputs.get(name));
             }
         }
-        for (index, spec) in strict.sections.iter().enumerate() {
+        for spec in &strict.sections {
             for ladder in spec.ladders.iter().filter(|ladder| !declared(&ladder.input)) {
                 let message = format!(
                     "section `{}` has a ladder (list of shortening steps) for `{}`, which input.schema does not declare",
                     spec.name, ladder.input
                 );
-                say(message, header.places.sections.get(index));
+                say(message, header.places.sections.get(&spec.name));
             }
             for ladder in &spec.ladders {
                 let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind);
@@ -299,7 +299,7 @@ impl Reader<'_> {
                         "section `{}` has a ladder for `{}`, which is neither a list nor a text",
                         spec.name, ladder.input
                     );
-                    say(message, header.places.sections.get(index));
+                    say(message, header.places.sections.get(&spec.name));
                 }
             }
         }

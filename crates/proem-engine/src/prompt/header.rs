@@ -1,5 +1,7 @@
 //! A prompt file's front matter, decoded with every problem listed.
 
+use std::collections::BTreeMap;
+
 use proem_guard::Tag;
 use proem_text::{
     diagnostic::{Diagnostic, Severity},
@@ -67,10 +69,10 @@ pub struct Header {
 pub(crate) struct Places {
     /// The input's schema.
     pub(crate) schema: Option<Span>,
-    /// Each input with a declared trust.
-    pub(crate) inputs: Vec<Span>,
-    /// Each declared section.
-    pub(crate) sections: Vec<Span>,
+    /// The inputs with a declared trust, by name.
+    pub(crate) inputs: BTreeMap<String, Span>,
+    /// The declared sections, by name.
+    pub(crate) sections: BTreeMap<String, Span>,
     /// Whether every declared section could be read.
     pub(crate) sections_known: bool,
     /// Whether the inputs' types and trust could be read, so that templates can be checked.
@@ -225,7 +227,7 @@ fn inputs(node: Option<&Node>, places: &mut Places, problems: &mut Problems) -> 
         let words = [("trusted", InputTrust::Trusted), ("untrusted", InputTrust::Untrusted)];
         let trust = node.get("trust").and_then(|node| word(node, "trust", &words, problems));
         inputs.push((key.name.clone(), trust.unwrap_or(InputTrust::Untrusted)));
-        places.inputs.push(key.span);
+        places.inputs.insert(key.name.clone(), key.span);
     }
     inputs
 }
@@ -256,8 +258,8 @@ fn sections(node: Option<&Node>, whole: Span, places: &mut Places, problems: &mu
             let message = format!("section `{}` ({a}) comes after `{}` ({b}); move it before", spec.name, earlier.name);
             error(problems, message, item.span);
         }
+        places.sections.insert(spec.name.clone(), item.span);
         specs.push(spec);
-        places.sections.push(item.span);
     }
     specs
 }

@@ -7,9 +7,15 @@ use super::phrases::{Cue, Hit, Language, Phrases};
 #[derive(Debug)]
 pub(super) struct Reading<'c> {
     pub(super) language: &'c str,
-    pub(super) words: &'c [Word],
-    hits: Vec<Vec<Hit>>,
+    words: Vec<Heard<'c>>,
     pub(super) end: End,
+}
+
+/// A word and the phrases that begin at it.
+#[derive(Debug)]
+struct Heard<'c> {
+    word: &'c Word,
+    hits: Vec<Hit>,
 }
 
 /// A verb at the head of something: where, what it orders, how many words it has.
@@ -40,22 +46,27 @@ const NOUN_FIRST: [&str; 3] = ["pt", "fr", "es"];
 impl<'c> Reading<'c> {
     pub(super) fn new(language: &'c Language, clause: &'c Clause) -> Self {
         let texts: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
-        let hits = (0..texts.len()).map(|at| language.at(texts.get(at..).unwrap_or_default())).collect();
-        Self { language: &language.name, words: &clause.words, hits, end: clause.end }
+        let hear = |(at, word)| Heard { word, hits: language.at(texts.get(at..).unwrap_or_default()) };
+        let words = clause.words.iter().enumerate().map(hear).collect();
+        Self { language: &language.name, words, end: clause.end }
     }
 
     pub(super) const fn len(&self) -> usize {
         self.words.len()
     }
 
+    fn word(&self, at: usize) -> Option<&'c Word> {
+        self.words.get(at).map(|heard| heard.word)
+    }
+
     /// Whether no phrase begins at a word.
     pub(super) fn is_unknown(&self, at: usize) -> bool {
-        self.hits.get(at).is_some_and(Vec::is_empty) && self.words.get(at).is_some_and(|word| word.text != CODE)
+        self.words.get(at).is_some_and(|heard| heard.hits.is_empty() && heard.word.text != CODE)
     }
 
     /// How many words the longest phrase of a cue has that begins at a word.
     pub(super) fn at(&self, at: usize, cue: Cue) -> Option<usize> {
-        self.hits.get(at)?.iter().filter(|hit| hit.cue == cue).map(|hit| hit.length).max()
+        self.words.get(at)?.hits.iter().filter(|hit| hit.cue == cue).map(|hit| hit.length).max()
     }
 
     /// The first word in a range at which a phrase of a cue begins.
@@ -75,7 +86,7 @@ impl<'c> Reading<'c> {
 
     /// Some words as they are matched.
     pub(super) fn quote(&self, at: usize, length: usize) -> String {
-        let words = self.words.iter().skip(at).take(length).map(|word| word.text.as_str());
+        let words = self.words.iter().skip(at).take(length).map(|heard| heard.word.text.as_str());
         words.collect::<Vec<_>>().join(" ")
     }
 
@@ -99,7 +110,7 @@ impl<'c> Reading<'c> {
     /// The verb that begins at a word: of several phrases the longest.
     pub(super) fn verb(&self, at: usize) -> Option<Verb> {
         // German nouns have capitals: "Plan" is none of its verbs, "plan" is.
-        if at > 0 && self.language == "de" && self.words.get(at).is_some_and(|word| word.capital) {
+        if at > 0 && self.language == "de" && self.word(at).is_some_and(|word| word.capital) {
             return None;
         }
         let mut best: Option<Verb> = None;
@@ -117,7 +128,7 @@ impl<'c> Reading<'c> {
     /// Whether a verb names what is done as much as it orders it: "adding a replica", "update on the
     /// migration", "to add a locale, …", "caching: …".
     pub(super) fn is_nominal(&self, verb: Verb) -> bool {
-        let word = |at: usize| self.words.get(at).map_or("", |word| word.text.as_str());
+        let word = |at: usize| self.word(at).map_or("", |word| word.text.as_str());
         let purpose = verb.at.checked_sub(1).is_some_and(|before| PURPOSE.contains(&word(before)));
         if self.end == End::Colon || purpose && self.end == End::Comma {
             return true;
@@ -130,8 +141,8 @@ impl<'c> Reading<'c> {
     /// Whether a German clause ends with an infinitive, which depends on the clause before: "zu ersetzen".
     pub(super) fn is_infinitive(&self) -> bool {
         let Some(last) = self.final_verb().map(|verb| verb.at) else { return false };
-        let before = last.checked_sub(1).and_then(|at| self.words.get(at)).is_some_and(|word| word.text == "zu");
-        before || self.words.get(last).is_some_and(|word| word.text.len() > "zu".len() && word.text.contains("zu"))
+        let before = last.checked_sub(1).and_then(|at| self.word(at)).is_some_and(|word| word.text == "zu");
+        before || self.word(last).is_some_and(|word| word.text.len() > "zu".len() && word.text.contains("zu"))
     }
 
     /// The first verb in a range of words.
@@ -182,7 +193,7 @@ impl<'c> Reading<'c> {
     fn ends_noun(&self, at: usize) -> bool {
         let ends =
             |word: &Word| word.text == CODE || self.at(at, Cue::Small).is_some() || self.at(at, Cue::Filler).is_some();
-        self.words.get(at).is_none_or(ends)
+        self.word(at).is_none_or(ends)
     }
 }
 

@@ -53,17 +53,15 @@ pub(super) struct Part {
 pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
     let Cut { clauses, trace, .. } = Cut::new(task);
     let pieces = pieces(phrases, clauses);
-    let asked = ends_as_question(&pieces);
     let mut parts: Vec<Part> = Vec::new();
     // What the sentence said so far, and whether it asked for a way.
     let mut before: Option<Before> = None;
-    for (index, piece) in pieces.iter().enumerate() {
+    for (piece, asked) in pieces.iter().zip(ends_as_question(&pieces)) {
         let Some(language) = piece.language else {
             before = None;
             continue;
         };
         let reading = Reading::new(language, &piece.clause);
-        let asked = asked.get(index).copied().unwrap_or(false);
         let goes_on = before.filter(|before| match piece.joined {
             Joined::And => before.way || before.asks || asked && !before.orders,
             Joined::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),

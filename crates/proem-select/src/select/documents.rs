@@ -1,6 +1,6 @@
 //! The pieces of a catalogue's texts, for late interaction.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use proem_guard::Untrusted;
 
@@ -11,17 +11,30 @@ use crate::embedding::Pieces;
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentPieces {
     /// All pieces that occur, ascending.
-    pub(super) vocabulary: Vec<u32>,
-    /// How rare each is in the catalogue (idf).
-    pub(super) rarity: Vec<f32>,
-    /// Positions in the vocabulary, entry by entry.
-    pub(super) places: Vec<u32>,
-    /// Weight × rarity of each place.
-    pub(super) weights: Vec<f32>,
-    /// Where each entry's places end.
-    pub(super) ends: Vec<usize>,
+    pub(super) vocabulary: Vec<Known>,
+    /// Entry by entry.
+    held: Vec<Held>,
+    /// Where each entry's pieces end.
+    ends: Vec<usize>,
     /// The rarity of a piece that doesn't occur.
-    pub(super) rarest: f32,
+    rarest: f32,
+}
+
+/// A piece that occurs in a catalogue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    pub(super) piece: u32,
+    /// How rare it is in the catalogue (idf).
+    rarity: f32,
+}
+
+/// A piece of one entry's text.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    /// Its position in the vocabulary.
+    place: u32,
+    /// Its weight × rarity.
+    weight: f32,
 }
 
 impl DocumentPieces {
@@ -35,38 +48,36 @@ impl DocumentPieces {
             cut.dedup();
             entries.push(cut);
         }
-        let vocabulary: Vec<u32> = entries.iter().flatten().copied().collect::<BTreeSet<u32>>().into_iter().collect();
-        let mut counts = vec![0_usize; vocabulary.len()];
-        let (mut places, mut ends) = (Vec::new(), Vec::with_capacity(entries.len()));
-        for entry in &entries {
-            for place in entry.iter().filter_map(|piece| vocabulary.binary_search(piece).ok()) {
-                if let Some(count) = counts.get_mut(place) {
-                    *count = count.saturating_add(1);
-                }
-                places.push(u32::try_from(place).unwrap_or(u32::MAX));
-            }
-            ends.push(places.len());
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for piece in entries.iter().flatten() {
+            let count = counts.entry(*piece).or_default();
+            *count = count.saturating_add(1);
         }
-        let rarity: Vec<f32> = counts.iter().map(|count| idf(entries.len(), *count)).collect();
-        let weight = |place: &u32| {
-            let piece = vocabulary.get(*place as usize).map_or(0.0, |piece| pieces.weight(*piece));
-            piece * rarity.get(*place as usize).copied().unwrap_or(0.0)
-        };
-        let weights = places.iter().map(weight).collect();
-        Self { rarest: idf(entries.len(), 0), vocabulary, rarity, places, weights, ends }
+        let known = |(piece, count): (u32, usize)| Known { piece, rarity: idf(entries.len(), count) };
+        let vocabulary: Vec<Known> = counts.into_iter().map(known).collect();
+        let (mut held, mut ends) = (Vec::new(), Vec::with_capacity(entries.len()));
+        for entry in &entries {
+            held.extend(entry.iter().filter_map(|piece| {
+                let place = vocabulary.binary_search_by_key(piece, |known| known.piece).ok()?;
+                let weight = pieces.weight(*piece) * vocabulary.get(place)?.rarity;
+                Some(Held { place: u32::try_from(place).ok()?, weight })
+            }));
+            ends.push(held.len());
+        }
+        Self { rarest: idf(entries.len(), 0), vocabulary, held, ends }
     }
 
     /// How rare a piece is in the catalogue.
     pub(super) fn rarity_of(&self, piece: u32) -> f32 {
-        let place = self.vocabulary.binary_search(&piece).ok();
-        place.and_then(|place| self.rarity.get(place)).copied().unwrap_or(self.rarest)
+        let place = self.vocabulary.binary_search_by_key(&piece, |known| known.piece).ok();
+        place.and_then(|place| self.vocabulary.get(place)).map_or(self.rarest, |known| known.rarity)
     }
 
-    /// The places of an entry, with their weights.
+    /// The places of an entry's pieces in the vocabulary, with their weights.
     pub(super) fn entry(&self, entry: usize) -> impl Iterator<Item = (usize, f32)> {
         let start = entry.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
         let end = self.ends.get(entry).copied().unwrap_or(start);
-        let places = self.places.get(start..end).unwrap_or_default().iter().map(|place| *place as usize);
-        places.zip(self.weights.get(start..end).unwrap_or_default().iter().copied())
+        let held = self.held.get(start..end).unwrap_or_default();
+        held.iter().map(|held| (held.place as usize, held.weight))
     }
 }

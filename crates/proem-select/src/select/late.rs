@@ -47,11 +47,11 @@ impl Columns {
     fn of(documents: &DocumentPieces, entries: &[usize]) -> Self {
         let (mut of_place, mut pieces, mut places) = (vec![NONE; documents.vocabulary.len()], Vec::new(), Vec::new());
         for (place, _) in entries.iter().flat_map(|entry| documents.entry(*entry)) {
-            if let Some((number, piece)) = of_place.get_mut(place).zip(documents.vocabulary.get(place))
+            if let Some((number, known)) = of_place.get_mut(place).zip(documents.vocabulary.get(place))
                 && *number == NONE
             {
                 *number = u32::try_from(pieces.len()).unwrap_or(NONE);
-                pieces.push(*piece);
+                pieces.push(known.piece);
                 places.push(place);
             }
         }
@@ -77,6 +77,8 @@ impl<'a> Late<'a> {
         let columns = Columns::of(self.documents, &candidates);
         let mut near = vec![0.0_f32; candidates.len()];
         let mut best = vec![0.0_f32; columns.pieces.len()];
+        // A long task times hundreds of entries makes a table of many millions; the sums are the same when a slice
+        // of the request at a time is compared.
         let at_once = (MAX_SIMILARITIES / columns.pieces.len().max(1)).max(1);
         let (mut similarities, mut all_weight) = (Vec::new(), 0.0);
         for asked in asked.chunks(at_once) {
@@ -107,6 +109,8 @@ impl<'a> Late<'a> {
                 put(features, COVERED, covered, whole);
             }
         }
+        // Sentences are made of the whole task's pieces, so that most similarities are known when their turn
+        // comes; of a table that was made in slices only the last one is here.
         if self.whole.is_none() && asked.len() <= at_once {
             self.whole = Some(Compared { asked, columns, similarities });
         }
