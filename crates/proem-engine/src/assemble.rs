@@ -191,8 +191,8 @@ fn wide(tokens: usize) -> u64 {
 
 /// The last section of each stable group that is there.
 fn boundaries(sections: &[Placed]) -> Vec<usize> {
-    // What always holds is one group although it has three ranks: providers take four breakpoints at
-    // the most, and these three change together, when a file does.
+    // Three ranks are one group: only a file's change moves any of them, and providers take four breakpoints at
+    // the most.
     let group = |rank: Rank| match rank {
         Rank::Constitution | Rank::Rules | Rank::TrustedStatic => 0,
         Rank::TrustedPerRun => 1,

@@ -117,10 +117,13 @@ impl Guard {
     pub fn scan_source(&self, text: &Untrusted<String>, syntax: Syntax) -> Scan {
         let text = text.value();
         let mut gathering = Gathering::default();
+        // Rules read everything, names and all: an order can stand in an identifier. The learned scorer was
+        // trained on sentences, and code looks like none of them.
         self.gather(text, Scoring::None, &mut gathering);
         let prose = source::prose(text, syntax);
         gathering.read(prose.map);
         self.gather(&prose.text, Scoring::Paragraphs, &mut gathering);
+        // After both passes: what the rules found waits for what the scorer says of the same place.
         gathering.heed_witnesses();
         gathering.finish(&self.stage, score::FILE)
     }
@@ -147,6 +150,7 @@ impl Guard {
     fn scan_block(&self, (block, offset): (&str, usize), scoring: Scoring, gathering: &mut Gathering) {
         let readings = view::readings(block, &Limits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
+        // One buffer for all scanners and readings; each empties it.
         let mut hits = Vec::new();
         for reading in &readings.all {
             let folded = view::folded(&reading.view.text);
@@ -154,6 +158,7 @@ impl Guard {
             let sight = Sight { reading, folded: &folded, mentions: &mentions };
             for scanner in &self.scanners {
                 let result = scanner.scan(&sight, &mut hits);
+                // Before its error is looked at: what a scanner found until it gave up was found.
                 gathering.take_hits(reading, &mut hits);
                 if let Err(error) = result {
                     let reason = UnreadReason::Scanner { name: scanner.name(), reason: error.reason };

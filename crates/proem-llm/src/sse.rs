@@ -76,6 +76,7 @@ impl Events {
                 }
                 None => &[],
             };
+            // While the line is still open: a server that never ends it must not fill the memory.
             if self.line.len() > MAX_BYTES && !self.is_broken {
                 self.is_broken = true;
                 events.push(Err(Broken::TooLong(self.start)));
@@ -110,6 +111,7 @@ impl Events {
             str::from_utf8(&line).map_err(|error| Broken::NotUtf8(start.saturating_add(error.valid_up_to())))
         };
         let read = read.and_then(|text| {
+            // A byte order mark is one only at the very start of the stream.
             let text = if number == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
             if text.is_empty() { Ok(self.take_event()) } else { self.field(text, start).map(|()| None) }
         });
@@ -131,6 +133,7 @@ impl Events {
                 }
                 self.has_data = true;
                 self.event.data.push_str(value);
+                // Of many short lines that belong together, none of which is too long.
                 if self.event.data.len() > MAX_BYTES {
                     return Err(Broken::TooLong(start));
                 }

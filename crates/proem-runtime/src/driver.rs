@@ -109,6 +109,8 @@ pub async fn go_on<M: Machine>(
                 for (id, _) in &effects {
                     machine.account(*id).into_iter().for_each(|account| journal.accounts(*id, account));
                 }
+                // Before anything is performed: what was begun and not written down could be neither settled nor
+                // gone on from.
                 journal.intends(&|| machine.state(), &effects).await?;
                 driving.perform(&effects).await
             }
@@ -119,6 +121,7 @@ pub async fn go_on<M: Machine>(
         };
         let event = driving.clock.event(what);
         let step = machine.step(event.clone())?;
+        // Behind the step: an event that the machine refuses is none of the run's.
         journal.stepped(&event);
         transcript.push(event);
         from = match step {
@@ -187,6 +190,7 @@ async fn perform_all(
         async move { (id, world.perform(id, &effect, stop).await) }
     };
     let mut results = join_all(effects.iter().map(one)).await;
+    // By id and not by who was first, or a replay of the transcript would depend on the network.
     results.sort_by_key(|(id, _)| *id);
     results
 }
@@ -206,6 +210,8 @@ async fn within<T>(
     };
     let given_up = async { if told { std::future::pending().await } else { stop.cancelled().await } };
     tokio::select! {
+        // A person who gives up is asked first, and a result that is there counts even if the deadline is there
+        // too.
         biased;
         () = given_up => Err(Cancelled::Asked),
         result = work => Ok(result),
@@ -229,6 +235,7 @@ impl Clock {
     fn now(&mut self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        // The system's clock may be set back; a run compares the times of its events.
         self.last = self.last.max(now);
         self.last
     }

@@ -98,7 +98,7 @@ pub(super) fn choose<'p>(
     // Halves of the limits themselves: a profile must not move what is stable.
     let halves: Vec<Limit> =
         limits.iter().map(|limit| Limit { tokens: limit.tokens / 2, learned: 0, ..*limit }).collect();
-    // Where nothing stable can shrink, fitting it would fail for a half that nobody set.
+    // Where nothing stable can shrink there is nothing to choose, and the half is no limit that anybody set.
     let stable_fits = over(&choices, &halves, Group::Stable) == 0 || !stable_shrinks(&choices);
     if stable_fits && over(&choices, limits, Group::Volatile) == 0 {
         let worth = choices.iter().map(Choice::worth).fold(0, u64::saturating_add);

@@ -85,8 +85,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         key: &'r Key,
     ) -> Result<Self, Error> {
         counts.remembered.under(key);
-        // Trust comes first: the schema's check may tell of values, and a text from outside in a
-        // trusted place must not be looked at any further.
+        // Trust comes first: of a text that must not be here at all nothing else needs to be said.
         Checker::trust(inputs, &prompt.file.strict.inputs)?;
         let defaults = prompt.file.header.input_default.as_ref();
         prompt.checker.check(inputs, defaults)?;

@@ -77,6 +77,7 @@ impl<'a> Fit<'a> {
     /// Aligns one place with one schema; how many places break it.
     fn place(&mut self, id: Id, schema: &'a Json) -> usize {
         let Json::Object(schema) = schema else { return usize::from(schema == &Json::Bool(false)) };
+        // Counted as wrong, not as met: what was not looked at must not win against a branch that was.
         if self.looks == 0 || self.level >= MAX_LEVELS {
             return 1;
         }
@@ -91,6 +92,8 @@ impl<'a> Fit<'a> {
         let Some(node) = self.tree.node(id) else { return 0 };
         let root = if id == self.tree.root { WRONG_ROOT } else { 1 };
         let types = Types::of(schema);
+        // The type first: a text may become a list or an object here, and then its insides have been aligned
+        // already.
         let mut wrong = match &node.kind {
             Kind::List(_) => usize::from(!types.list).saturating_mul(root),
             Kind::Object(_) => usize::from(!types.object).saturating_mul(root),
@@ -134,11 +137,15 @@ impl<'a> Fit<'a> {
             if best.is_none_or(|(least, fewest, _)| (wrong, edits) < (least, fewest)) {
                 best = Some((wrong, edits, branch));
             }
+            // Nothing can be better, and the first of equals counts; a union of many branches would cost a look at
+            // each.
             if (wrong, edits) == (0, 0) {
                 return 0;
             }
         }
         match best {
+            // Once more, because its edits were taken back to try the others on the same ground. Where no branch
+            // fits, to take one would be a guess at what was meant.
             Some((0, _, branch)) => self.place(id, branch),
             Some((wrong, ..)) => wrong,
             None => 0,
@@ -206,6 +213,7 @@ impl<'a> Fit<'a> {
         let mut reader = Reader::new(text, span);
         // A text that was closed is whole; one that holds half a value holds something else.
         let tree = reader.tree().ok().filter(|_| !reader.is_cut() && reader.is_at_end())?;
+        // The looks are those of the whole answer: texts in texts would otherwise multiply them.
         let mut inner = Fit {
             text,
             tree: &tree,
@@ -219,6 +227,7 @@ impl<'a> Fit<'a> {
         let edits = inner.edits;
         self.looks = inner.looks;
         let (value, repairs) = tree.into_value(edits);
+        // A text that holds a list where an object is wanted is just a text.
         if wrong >= WRONG_ROOT || value.is_none() {
             return None;
         }

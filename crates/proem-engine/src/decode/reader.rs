@@ -110,6 +110,8 @@ impl<'t> Reader<'t> {
                     self.cut(start);
                 }
                 let kind = match quoted.open {
+                    // Where a text ends could be read in two ways, and a value that is half another's is worse
+                    // than none.
                     _ if quoted.ambiguous => Kind::Unread,
                     true => Kind::OpenText(quoted.text),
                     false => Kind::Text(quoted.text),
@@ -216,6 +218,8 @@ impl<'t> Reader<'t> {
                 return true;
             }
             Some(c) if c == closer => self.at = here.end,
+            // The bracket belongs to a list or object further out, so that this one was never closed; it is left
+            // for that one to read.
             Some(_) if elsewhere > 0 => {
                 self.repairs.push(RepairKind::MissingBracket, Span::new(self.at, self.at));
             }

@@ -167,10 +167,12 @@ impl<'s> Walk<'s> {
     fn elements(&mut self, template: &'s Template) {
         for node in &template.nodes {
             self.at = node.at;
+            // Counted over all sections and each time a partial stands: partials that include partials multiply.
             let elements = self.analysis.elements.get().saturating_add(1);
             self.analysis.elements.set(elements);
             match elements.cmp(&MAX_ELEMENTS.saturating_add(1)) {
                 Ordering::Less => self.node(node),
+                // Exactly once; the walk goes on being called from the blocks around, and each would say so again.
                 Ordering::Equal => self.fault(format!(
                     "the templates have more than {MAX_ELEMENTS} elements, counting each use of a partial"
                 )),
@@ -206,6 +208,8 @@ impl<'s> Walk<'s> {
                 "`{name}` structures the request and can't be used inside a section, block or partial"
             ));
         }
+        // An unknown name without arguments is a value and may be an input that is missing; with arguments it can
+        // only be meant as a helper.
         let helper = name.filter(|name| HELPERS.contains(name) || *name == RAW);
         match helper {
             None if call.is_bare() => self.print(&call.path),
@@ -255,6 +259,8 @@ impl<'s> Walk<'s> {
             }
         }
         match self.value(argument) {
+            // The mark that stands for the text would be printed between JSON's quotes, and the text be put there
+            // unescaped.
             Some((Shape::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
                 "json can't print an untrusted value: its text is inserted only after the section is marked as \
                  untrusted; print its fields instead",
@@ -278,6 +284,8 @@ impl<'s> Walk<'s> {
                 }
                 _ => continue,
             };
+            // A function's result is ours and may stand in trusted sections, so that nothing a text from outside
+            // says may decide it. How many there are, and numbers, say no words.
             let list = kind(typed.schema) == Kind::List;
             if name == "len" && !list {
                 self.fault("len takes a list");
@@ -323,6 +331,7 @@ impl<'s> Walk<'s> {
 
     fn condition(&mut self, block: &'s Block, positive: bool) {
         let [argument] = block.call.arguments.as_slice() else { return self.fault("a condition takes one value") };
+        // A condition whose value is wrong has been told of; without a key its branches narrow nothing.
         let key = self.value(argument).map(|(_, key)| key).unwrap_or_default();
         let branches = if positive { [&block.body, &block.inverse] } else { [&block.inverse, &block.body] };
         self.when_present(branches, &key);
@@ -332,6 +341,8 @@ impl<'s> Walk<'s> {
     fn when_present(&mut self, branches: [&'s Option<Template>; 2], key: &str) {
         for (index, template) in branches.into_iter().enumerate() {
             let Some(template) = template else { continue };
+            // Only who put the key there takes it away: an inner `#if` of the same value must not end what the
+            // outer one found.
             let added = index == 0 && !key.is_empty() && self.present.insert(key.to_owned());
             self.template(template);
             if added {
@@ -356,6 +367,8 @@ impl<'s> Walk<'s> {
         match (kind(typed.schema), boolean(typed.schema)) {
             (Kind::List, _) => self.scope(block, "each", Some(shape), false),
             (Kind::Object, _) => self.scope(block, "with", Some(shape), block.call.path.is_here()),
+            // A scalar that may be a boolean or a text would be a condition or a scope by what the caller gives:
+            // then the template couldn't be checked.
             (Kind::Scalar, Boolean::Only) => self.when_present([&block.body, &block.inverse], &key),
             (Kind::Scalar, Boolean::Never) => {
                 let shape = Shape::Value(Typed { presence: Presence::Always, ..typed });
@@ -383,6 +396,7 @@ impl<'s> Walk<'s> {
                     frame.keys = Some((keys, typed.trust));
                     frame
                 }),
+                // The body is rendered only where the value is there, so that inside it counts as present.
                 Shape::Value(typed) if kind(typed.schema) == Kind::Object => {
                     Ok(Frame::of(Shape::Value(Typed { presence: Presence::Always, ..typed })))
                 }
@@ -399,6 +413,8 @@ impl<'s> Walk<'s> {
             };
             let is_section = block.call.is_bare();
             match frame {
+                // `{{#name}}` is Handlebars' own way to say "if it is there", and an `else` says what happens if
+                // not; only a bare `#each` or `#with` leaves it open.
                 Ok(_) if absent && block.inverse.is_none() && !is_section => {
                     self.fault(format!("the value of #{name} is optional; put it inside an #if or give an else"));
                 }
@@ -416,6 +432,8 @@ impl<'s> Walk<'s> {
 
     /// A block's body with `frame` around it; `stays` if `..` leads to where it leads outside.
     fn inside(&mut self, mut frame: Frame<'s>, block: &'s Block, stays: bool) {
+        // A new id for each body: what an `#if` found present in one turn of a loop says nothing about another
+        // loop over the same list.
         let Some(template) = &block.body else { return };
         frame.id = self.frame_id();
         frame.own = frame.id;
@@ -448,7 +466,10 @@ impl<'s> Walk<'s> {
             PartialName::Computed => return self.fault(COMPUTED_NAME),
         };
         let mut frame = Frame::of(self.frames.last().map_or(Shape::Inputs, |frame| frame.this));
+        // A partial sees its context and its arguments and nothing else, so that it can be checked wherever it is
+        // included and means the same there.
         frame.closed = true;
+        // Without a context of its own `this` stays the caller's, and what was found present there still is.
         frame.id = self.frames.last().map_or(0, |frame| frame.id);
         frame.own = self.frame_id();
         match partial.arguments.as_slice() {
@@ -465,6 +486,7 @@ impl<'s> Walk<'s> {
             let shape = self.value(value).map_or(Shape::Computed, |(shape, _)| shape);
             frame.arguments.insert(name.clone(), shape);
         }
+        // Before it is looked up and entered: the walk follows partials, and this is what ends it.
         if self.partials.contains(name) {
             return self.fault(format!("partial `{name}` includes itself: {} → {name}", self.partials.join(" → ")));
         }
@@ -476,6 +498,7 @@ impl<'s> Walk<'s> {
             return self.fault(format!("unknown partial `{name}`; {known}"));
         };
         let at = self.at;
+        // From here on faults are the partial's own; `at` is a place in its text until it is put back.
         self.partials.push(name.clone());
         self.frames.push(frame);
         self.template(template);

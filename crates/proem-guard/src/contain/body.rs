@@ -60,6 +60,7 @@ impl Body {
             mark: None,
             is_encoded: false,
         };
+        // One sign for all parts, since the opening delimiter names one: it has to be free in each of them.
         let marked = parts.iter().filter_map(|part| match part {
             Part::Kept(text, Mode::Datamark) => Some(text.value().as_str()),
             _ => None,
@@ -95,6 +96,7 @@ impl Body {
                 self.mark = Some(mark);
                 datamarked(&view, mark)
             }
+            // Without a free sign the stronger mode stands in: marking must not fail open.
             (Mode::Datamark, None) | (Mode::Encode, _) => {
                 self.is_encoded = true;
                 encoded(&view, original.len())
@@ -158,6 +160,8 @@ impl Body {
     /// The body with the matches taken apart; our words stay as they are.
     pub(super) fn neutralise(self, matches: &[Match]) -> Self {
         let mut edits: Vec<Edit> = matches.iter().flat_map(|found| self.edits(found)).collect();
+        // By run, then by place, which is the order they are written in; several matches may ask for one backslash
+        // at one place.
         edits.sort_unstable();
         edits.dedup();
         let mut edits = edits.into_iter().peekable();
@@ -230,6 +234,7 @@ impl Run {
             copy(position, edit.cut.start, &mut map, out);
             out.push_str(edit.insert);
             map.push(edit.insert.len(), self.own(edit.cut));
+            // Cuts can overlap, as two patterns may share bytes; what one took must not come back with the other.
             position = position.max(edit.cut.end);
         }
         copy(position, self.span.end, &mut map, out);

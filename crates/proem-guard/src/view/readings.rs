@@ -67,7 +67,9 @@ pub fn readings(text: &str, limits: &Limits) -> Readings {
     let mut making =
         Making { limits, nodes: vec![first], bytes: 0, by_checksum: BTreeMap::new(), undecoded: Vec::new() };
     let mut next = 0usize;
+    // The list grows while it is walked: what was made is read in its turn, and depth never falls.
     while let Some(node) = making.nodes.get_mut(next) {
+        // Taken out, as only this turn needs it and it holds the text twice.
         let hidden = mem::take(&mut node.hidden);
         let Children { made, unread } = children(node, hidden.as_ref());
         if let Some(unread) = unread {
@@ -139,9 +141,12 @@ fn children(node: &Node, hidden: Option<&Hidden>) -> Children {
     if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
         children.push(Step::Leet, leet::read(source));
     }
+    // These two put other letters and digits in place of those that stand there: what could be decoded of them
+    // would be chance.
     if matches!(last, Some(Step::Skeleton | Step::Leet)) {
         return children;
     }
+    // Turned twice it is the text itself, or the other way of turning it, which is made from its parent.
     if !matches!(last, Some(Step::Reversed | Step::Rot13)) {
         let (reversed, rot13) = turned::read(source);
         children.push(Step::Reversed, reversed);

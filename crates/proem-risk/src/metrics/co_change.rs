@@ -78,6 +78,8 @@ fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
     let mut together: BTreeMap<FileId, u32> = BTreeMap::new();
     for (index, _) in survey.within(file, survey.facts().window_days) {
         let touches = past.history().touches(index);
+        // A renaming or a new licence header touches everything and says nothing of what belongs together; counted
+        // here, these commits would make pairs of all files.
         if touches.len() > WIDE {
             co_change.wide = co_change.wide.saturating_add(1);
             continue;
@@ -88,6 +90,7 @@ fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
             *count = count.saturating_add(1);
         }
     }
+    // Before the partners: with so few commits any share is as likely chance.
     if co_change.commits < FEWEST {
         return co_change;
     }
@@ -107,6 +110,7 @@ fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
         Some(Partnership { file: partner, path, tree, role, together, low: together.between()?.low })
     });
     co_change.partners = partners.collect();
+    // By the lower bound and not by the share: 3 of 3 says less than 40 of 50.
     co_change.partners.sort_by(|one, other| other.low.total_cmp(&one.low).then_with(|| one.file.cmp(&other.file)));
     co_change
 }

@@ -29,11 +29,14 @@ const PROBE: &str = "proem.probe";
 /// [`Session::ask`] reports. Without an answer nothing that may run a filter can be run.
 pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
     session.overrides = vec![(OsString::from(PROBE), OsString::from("1"))];
+    // 129 is git's word for an option that it doesn't know: one too old for `--show-scope`.
     let listing = session.ask_whole(&["config", "--list", "-z", "--show-scope", "--includes"], &[0, 129])?;
     if listing.code != 0 {
         return Err(Error::GitTooOld);
     }
     let entries = parse_config(&listing.stdout).ok_or(Error::GitAnswer { command: "config" })?;
+    // An old git ignores what it doesn't know in the environment and says nothing; then the overrides would be
+    // ignored too, and filters run.
     if !entries.iter().any(|entry| entry.scope == b"command" && entry.key == PROBE.as_bytes()) {
         return Err(Error::GitTooOld);
     }

@@ -86,6 +86,7 @@ impl Selector {
         let mut late = index.late(calibrated.and_then(|(meant, _)| meant.pieces));
         let mut best: Vec<Ranked> = Vec::new();
         for (number, part) in query.parts.iter().enumerate() {
+            // `fits` saw to it that there is a place for each part.
             let vector = calibrated.and_then(|(meant, _)| meant.vectors.get(number)).and_then(Option::as_ref);
             let evidence = features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
             let probabilities = probabilities(calibration, &evidence);
@@ -96,6 +97,7 @@ impl Selector {
                 best = ranked.collect();
                 continue;
             }
+            // Strictly more, so that of equals the whole task counts, which comes first and whose words are shown.
             for (best, other) in best.iter_mut().zip(ranked) {
                 if other.probability > best.probability {
                     *best = other;
@@ -172,6 +174,7 @@ fn fits(index: &Index, query: &Query, meant: &Meant<'_>) -> Result<(), Error> {
 
 fn probabilities(calibration: &Calibration, evidence: &[Features]) -> Vec<f32> {
     let sums: Vec<f32> = evidence.iter().map(|features| calibration.sum(features)).collect();
+    // Taken out before the exponential and put back behind the logarithm, or large sums would be infinite.
     let most = sums.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let whole = sums.iter().fold(0.0_f32, |whole, sum| whole + libm::expf(sum - most));
     let log_whole = most + libm::logf(whole);
@@ -184,6 +187,7 @@ fn ordered(index: &Index, entries: &[Ranked]) -> Vec<Ranked> {
     let key = |(rank, entry): (u64, &u32)| {
         // A probability is never negative, so its bits have the order of its value.
         let bits = entries.get(*entry as usize).map_or(0, |ranked| ranked.probability.to_bits());
+        // One integer to sort by, which makes names compare as their places in the sorted list do.
         (u64::from(!bits) << 32) | rank
     };
     let mut keys: Vec<u64> = (0..).zip(&index.by_name).map(key).collect();

@@ -166,6 +166,7 @@ impl Room<'_> {
     /// Whether a tag's first name is a value or a helper.
     fn meaning(&self, call: &Call, scope: &Scope<'_>) -> Result<Meaning, Problem> {
         let written = &call.path.written;
+        // A block's own name for a value hides the helper of that name, as in handlebars.js.
         let name = call.path.simple().filter(|name| scope.parameter(name).is_none());
         let is_helper = name.is_some_and(|name| self.is_helper(name, call.is_bare()));
         match (is_helper, call.is_bare()) {
@@ -191,6 +192,8 @@ impl Room<'_> {
     fn print(&mut self, call: &Call, scope: &Scope<'_>) -> Result<(), Problem> {
         if matches!(self.meaning(call, scope)?, Meaning::Value) {
             let value = scope.find(&call.path, self);
+            // The analysis let only declared names through, and what is declared was completed: a value that is
+            // missing all the same is an error of ours and must not become an empty place in a prompt.
             if value.is_none() && self.dialect == Dialect::Strict {
                 return problem(format!("`{}` is missing", call.path.written));
             }
@@ -239,6 +242,7 @@ impl Room<'_> {
     }
 
     fn named(&mut self, call: &Call, name: &str, scope: &Scope<'_>) -> Result<Option<Ordered>, Problem> {
+        // The last one counts, as in handlebars.js.
         let given = call.named.iter().rev().find(|(given, _)| given == name);
         given.map_or(Ok(None), |(_, value)| self.value(value, scope))
     }
