@@ -18,7 +18,7 @@ pub use self::signals::signals;
 /// What was read of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<T> {
-    /// It.
+    /// What could be read.
     pub value: T,
     /// What was not taken as it was, in our words.
     pub notes: Vec<String>,

@@ -35,7 +35,7 @@ pub enum Given {
 /// A prompt and what it is asked with.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
-    /// The prompt.
+    /// The prompt that asks.
     pub prompt: &'a Prompt,
     /// What its answer must be; `None` takes any text.
     pub contract: Option<&'a Contract>,

@@ -14,7 +14,7 @@ use proem_text::Span;
 /// What texts from outside are looked at with.
 #[derive(Debug, Clone, Copy)]
 pub struct Screening<'r> {
-    /// The scanners.
+    /// What looks for attacks in texts from outside.
     pub guard: &'r Guard,
     /// What becomes of what they find.
     pub policy: &'r Policy,

@@ -34,7 +34,7 @@ impl<'a> Row<'a> {
         self.bytes
     }
 
-    /// The integers.
+    /// The vector's coordinates before they are scaled.
     pub fn integers(&self) -> impl Iterator<Item = i8> + 'a {
         self.bytes.iter().map(|byte| byte.cast_signed())
     }

@@ -126,7 +126,7 @@ pub struct Response {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Content {
-    /// Text.
+    /// Words of the model's, which may be cut short.
     Text {
         /// What it says.
         #[serde(with = "outside")]

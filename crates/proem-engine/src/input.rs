@@ -29,9 +29,9 @@ pub enum InputTrust {
 /// One input value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// No value: an optional input that its caller leaves open.
     Null,
-    /// Yes or no.
+    /// A yes or no.
     Bool(bool),
     /// A number.
     Number(Number),
@@ -41,7 +41,7 @@ pub enum Value {
     Outside(Untrusted<String>),
     /// A text from outside that the guard flagged: it is contained with a mark at each word.
     Flagged(Untrusted<String>),
-    /// Several values.
+    /// Values in the order in which templates go through them.
     List(Vec<Self>),
     /// Values by name, in the order in which templates go through them.
     Map(Fields<Self>),

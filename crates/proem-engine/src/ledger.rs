@@ -62,7 +62,7 @@ pub struct Cap {
     pub period: Period,
     /// Of what.
     pub unit: Unit,
-    /// The most.
+    /// The most that may be spent, in the unit of what is counted.
     pub most: u64,
 }
 
@@ -109,7 +109,7 @@ pub enum Refusal {
 /// A cap that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Short {
-    /// Which.
+    /// The limit that this call would exceed.
     pub cap: Cap,
     /// What counts against it.
     pub spent: Spent,

@@ -53,7 +53,7 @@ pub struct Message {
 /// A part of a message of a plain dotprompt file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// Text.
+    /// Words, as the model reads them.
     Text(String),
     /// A picture, sound or file by address.
     Media {

@@ -21,7 +21,7 @@ pub(crate) use self::number::print as print_number;
 /// A JSON value; a copy shares what it holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Ordered {
-    /// Nothing.
+    /// JSON's `null`.
     #[default]
     Null,
     /// Yes or no.

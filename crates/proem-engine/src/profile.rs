@@ -43,9 +43,9 @@ pub enum Quality {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Completeness {
-    /// All.
+    /// The whole result is there.
     Complete,
-    /// Not all.
+    /// Part of it is missing.
     Partial,
 }
 
@@ -103,7 +103,7 @@ pub struct Recorded {
     /// The run that it is of, where that is known: two runs may have the same result at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// When.
+    /// When the result was known.
     pub at: Time,
     /// The kind of result: the seed's `result_key`.
     pub kind: String,
@@ -192,7 +192,7 @@ pub struct Profile {
 pub enum Profiles {
     /// Each prompt its own, by its name such as `risk/decision`.
     Each {
-        /// They.
+        /// The profiles by the names of their prompts.
         prompts: BTreeMap<String, Profile>,
     },
     /// All the same: a run of one prompt has one, and so have records of several prompts from before each had its own.
@@ -222,7 +222,7 @@ impl Profiles {
 /// A profile with what it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapted {
-    /// It.
+    /// What the prompt shows from here on.
     pub profile: Profile,
     /// The signals that shaped it.
     pub signals: Signals,

@@ -110,7 +110,7 @@ pub enum Stage {
     Tools,
     /// The operator's text.
     System,
-    /// The conversation.
+    /// The turns of user and model.
     Messages,
 }
 

@@ -27,7 +27,7 @@ pub struct Report {
     pub counter: CounterReport,
     /// Every declared section in request order, those left out too.
     pub sections: Vec<SectionReport>,
-    /// Sums.
+    /// The tokens of all sections together.
     pub totals: Totals,
     /// How good the fit is.
     pub fit: FitReport,
@@ -155,7 +155,7 @@ pub struct Totals {
     pub tokens: usize,
     /// Those whose bytes stay the same from task to task.
     pub prefix: usize,
-    /// The others.
+    /// The tokens behind the last boundary, which every task pays for in full.
     pub suffix: usize,
     /// The limit they were fitted into; null if there is none.
     pub limit: Option<u64>,

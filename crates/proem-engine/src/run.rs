@@ -30,7 +30,7 @@ pub struct EffectId(pub u32);
 pub struct Event {
     /// When; never before the event before it.
     pub now: Time,
-    /// What.
+    /// What happened then.
     pub what: What,
 }
 
@@ -54,7 +54,7 @@ pub enum What {
     Woken,
     /// The caller gives up; the machine ends with what it has.
     Cancelled {
-        /// Why.
+        /// Whether somebody gave up or the time was over.
         why: Cancelled,
     },
 }

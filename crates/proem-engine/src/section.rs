@@ -109,7 +109,7 @@ impl Layer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// Never.
+    /// It stays whatever the budget: where it does not fit there is no prompt.
     Required,
     /// When the budget asks for it, at this priority (0 to 100).
     Priority(u8),
@@ -125,7 +125,7 @@ pub enum Rung {
     Brief,
     /// Only how much there is.
     Count,
-    /// Nothing.
+    /// The input is not shown, and no line says that it was there.
     Omitted,
 }
 

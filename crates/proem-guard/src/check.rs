@@ -155,7 +155,7 @@ impl<'a> Evidence<'a> {
 pub struct Outside<'a> {
     /// The name of the text, for reports.
     pub name: &'a str,
-    /// The text.
+    /// The text that a value may have been copied from.
     pub text: &'a Untrusted<String>,
 }
 
@@ -202,7 +202,7 @@ pub struct Sighting {
 /// One rule that an action breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The rule.
+    /// What the value breaks.
     pub rule: Rule,
     /// The path of the field, as given, or [`ACTION`].
     pub field: String,

@@ -13,7 +13,7 @@ use proem_text::{Span, View};
 /// One reading of a text, prepared for scanners.
 #[derive(Debug, Clone, Copy)]
 pub struct Sight<'a> {
-    /// The reading.
+    /// One way to read the text that is looked at.
     pub reading: &'a Reading,
     /// Its text in one spelling; the map leads to the reading's text.
     pub folded: &'a View,
@@ -61,7 +61,7 @@ pub struct ScanError {
 pub struct Unread {
     /// Where, in bytes of the original.
     pub span: Span,
-    /// Why.
+    /// What kept it from being read.
     pub reason: UnreadReason,
 }
 

@@ -22,13 +22,13 @@ use serde_json::Value;
 pub struct Shown(String);
 
 impl Shown {
-    /// The text.
+    /// The text, which may be written to a terminal as it is.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text.
+    /// Like [`Self::as_str`], owned.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0

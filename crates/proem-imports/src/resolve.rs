@@ -57,7 +57,7 @@ pub struct Edge {
     pub from: u32,
     /// What it imports.
     pub to: u32,
-    /// How.
+    /// How the one depends on the other.
     pub kind: EdgeKind,
     /// How many calls in the importer name something of the imported file; `None` if the import
     /// doesn't say which names it brings in.

@@ -35,7 +35,7 @@ use crate::wire::{Slot, WireRequest};
 /// Who carries requests.
 #[derive(Debug, Clone)]
 pub enum Wire {
-    /// The network.
+    /// The provider is asked.
     Live(Client),
     /// The network, with everything kept.
     Recorded(Client, Arc<Recorder>),

@@ -41,7 +41,7 @@ pub enum Key {
     Loaded {
         /// The variable's name.
         variable: String,
-        /// The key.
+        /// The key that is sent in the header.
         secret: Secret,
     },
 }

@@ -84,7 +84,7 @@ pub enum Again {
 pub enum Next {
     /// Another one, after that time.
     Wait(Duration),
-    /// None.
+    /// There is no other attempt.
     Over(Over),
 }
 
@@ -104,7 +104,7 @@ pub enum Over {
     },
     /// The time would be over before the wait is.
     Time {
-        /// The wait.
+        /// How long would have been waited.
         wait: Duration,
     },
 }
@@ -141,6 +141,7 @@ impl Policy {
             return Next::Over(Over::Attempts);
         }
         let wait = match failed.advice.wait {
+            // A shorter wait would only be refused again.
             Some(wait) if wait > self.longest_asked => {
                 return Next::Over(Over::Asked { wait, most: self.longest_asked });
             }
@@ -148,6 +149,7 @@ impl Policy {
             _ => part(self.bound(failed.attempt), chance),
         };
         match failed.left {
+            // Told at once: nobody gains by waiting for an attempt that can't be made.
             Some(left) if wait >= left => Next::Over(Over::Time { wait }),
             _ => Next::Wait(wait),
         }
@@ -212,11 +214,13 @@ pub fn advice(head: &Head, now: Time) -> Advice {
     let millis = head.header("retry-after-ms").and_then(|value| number(value.trim(), 0.001));
     let seconds = after.and_then(|value| number(value, 1.0));
     let wait = millis.or(seconds).or_else(|| {
+        // Both from one clock, so that ours may be wrong by any amount.
         let now = head.header("date").and_then(date).unwrap_or(now);
         let wait = date(after?)?.0.saturating_sub(now.0);
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     });
     let again = match head.header("x-should-retry").map(str::trim) {
+        // `true` is left out: its status tells whether the same request may succeed.
         Some("false") => Again::No,
         _ => Again::Unsaid,
     };
@@ -226,6 +230,7 @@ pub fn advice(head: &Head, now: Time) -> Advice {
 /// A number of some unit, which is a part of a second; what is below zero is zero, and what is too
 /// large the longest time there is.
 fn number(text: &str, unit: f64) -> Option<Duration> {
+    // `parse` takes "inf", "nan" and "1e300" too, which no server means.
     if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-')) {
         return None;
     }

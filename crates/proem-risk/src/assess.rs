@@ -64,7 +64,7 @@ pub struct Assessment {
     /// How much of the evidence is there and how well the score is calibrated, 0 to 1; `None` if neither
     /// is known. [The module](self) has the formula.
     pub confidence: Option<f64>,
-    /// The score.
+    /// How likely the change needs a fix, as far as that can be told.
     pub score: ScoreOf,
     /// The change's own metrics, those of Kamei et al. (2013).
     pub metrics: Vec<Metric>,
@@ -123,7 +123,7 @@ pub struct FileAssessment {
     pub status: crate::change::Status,
     /// How risky.
     pub level: Level,
-    /// Why.
+    /// What decided its level, most important first.
     pub reasons: Vec<Reason>,
     /// Its metrics, Tier 1 first.
     pub metrics: Vec<Metric>,

@@ -112,9 +112,9 @@ impl ChangedFile {
 /// Changed lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Added.
+    /// Lines that the change adds.
     pub added: u32,
-    /// Removed.
+    /// Lines that it takes away; a changed line is one of each.
     pub removed: u32,
 }
 

@@ -22,11 +22,11 @@ pub enum EdgeKind {
 /// A dependency of one file on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
-    /// The importer.
+    /// The file that imports, by its place in the tree.
     pub from: u32,
     /// What it imports.
     pub to: u32,
-    /// How.
+    /// How the one depends on the other.
     pub kind: EdgeKind,
     /// How many calls in the importer name something of the imported file; `None` if that is not known.
     pub calls: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Edge {
 /// The other end of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Importer {
-    /// The file.
+    /// The neighbour, by its place in the tree.
     pub file: u32,
     /// How it depends, or is depended on.
     pub kind: EdgeKind,

@@ -65,7 +65,7 @@ pub struct Commit {
 /// documentation, lint, versions and changelogs are nothing to mend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mends {
-    /// Nothing.
+    /// No word of its message says that it mends anything.
     Nothing,
     /// It fixes something: a keyword in its first line, or a trailer that names a commit or a bug.
     Fix,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Person {
     /// The mail address, in lower case; the name, also in lower case, where there is none.
     pub mail: String,
-    /// The name.
+    /// The name that is shown for the address.
     pub name: String,
 }
 

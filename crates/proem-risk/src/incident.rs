@@ -97,6 +97,7 @@ impl Mended {
     /// The fixes and reverts of a past of that history, newest first, at most `most`.
     pub fn corpus(&mut self, past: &Past<'_>, most: usize) -> Corpus {
         let history = past.history();
+        // Newest first and then cut, so that a long history keeps what is most like the code as it is.
         let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
         let entries = mends.take(most.min(MOST_INCIDENTS)).map(|(index, commit)| {
             self.entries.entry(index).or_insert_with(|| Arc::new(Entry::of(history, index, commit))).clone()
@@ -185,6 +186,7 @@ impl Corpus {
         scored.retain(|(_, score, _)| *score > 0.0);
         let better = |a: &(_, f32, usize), b: &(_, f32, usize)| b.1.total_cmp(&a.1).then(a.2.cmp(&b.2));
         if most < scored.len() {
+            // The order among the rest doesn't matter: most of a corpus may score, and few are asked for.
             scored.select_nth_unstable_by(most, better);
             scored.truncate(most);
         }
@@ -212,7 +214,7 @@ fn shorten(incident: &mut Incident) -> bool {
 pub struct Query<'q> {
     /// The first line of a message.
     pub subject: &'q str,
-    /// Paths.
+    /// The paths that the change touches.
     pub paths: &'q [&'q str],
     /// Names from changed lines.
     pub identifiers: &'q [String],

@@ -90,7 +90,7 @@ pub enum Reason {
     Tier {
         /// How many are HIGH.
         high: u32,
-        /// Which.
+        /// The metrics that agree.
         names: Vec<Name>,
     },
     /// A sensitive file is at least MEDIUM.

@@ -72,21 +72,21 @@ pub enum Name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Files.
+    /// A number of files.
     Files,
     /// A share from 0 to 1.
     Share,
     /// A ratio without an upper bound.
     Ratio,
-    /// Days.
+    /// A number of days.
     Days,
-    /// Lines.
+    /// A number of lines.
     Lines,
-    /// Commits.
+    /// A number of commits.
     Commits,
-    /// Calls.
+    /// A number of calls in source code.
     Calls,
-    /// Persons.
+    /// A number of people, by mail address.
     Persons,
     /// Folders, subsystems and the like.
     Count,
@@ -192,7 +192,7 @@ impl Sentence {
 /// A measured metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Which.
+    /// The metric that was measured.
     pub name: Name,
     /// The value; `None` if it is unknown, and then [`Self::evidence`] says why.
     pub value: Option<f64>,
@@ -385,7 +385,7 @@ impl Name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// Always.
+    /// It is always measured.
     One,
     /// When it is asked for.
     Two,

@@ -61,7 +61,7 @@ pub enum NamedBy {
 pub enum Holds {
     /// A server's saved `tools/list`.
     Manifest {
-        /// The server.
+        /// The server's name in the configuration.
         server: String,
     },
     /// A folder for each skill.

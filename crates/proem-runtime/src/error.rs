@@ -81,7 +81,7 @@ pub enum Error {
     /// A folder holds more files than are listed.
     #[error("more than {most} files and folders are below `{}`; name a folder in it", shown(.path))]
     TooManyFiles {
-        /// The folder.
+        /// The folder that is too full.
         path: PathBuf,
         /// How many are listed.
         most: usize,
@@ -109,7 +109,7 @@ pub enum Error {
     /// A link where none is followed.
     #[error("`{}` is a symbolic link, and links are not followed here; replace it with what it points to", shown(.path))]
     Link {
-        /// The link.
+        /// The path of the symbolic link.
         path: PathBuf,
     },
     /// A path that would leave the folder it is meant to stay in.
@@ -193,7 +193,7 @@ pub enum Error {
     NoMergeBase {
         /// The one revision.
         from: String,
-        /// The other.
+        /// What it was to be compared with.
         to: String,
     },
     /// A commit whose parent a shallow clone left out.
@@ -202,7 +202,7 @@ pub enum Error {
         by_hand(Errand::Fetch, "fetch --deepen=100")
     )]
     MissingParent {
-        /// The commit.
+        /// The commit whose parent is missing.
         commit: proem_risk::history::ObjectId,
     },
     /// A repository without a commit, where one is wanted.

@@ -99,7 +99,7 @@ pub struct Field {
     /// percent-encoded as in its fragment form (RFC 6901, section 6). Empty for a file that is one
     /// text.
     pub name: String,
-    /// The text.
+    /// The field's text, decoded.
     pub text: Untrusted<String>,
     /// Where its first character stands, if the text stands in the file as it is.
     pub place: Option<Place>,
@@ -119,7 +119,7 @@ pub struct Place {
 /// Something that was not read, or not as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// Why.
+    /// What kept it from being read.
     pub reason: GapReason,
     /// The field it is about; empty for the whole file.
     pub field: String,

@@ -119,7 +119,7 @@ impl Assessor {
 }
 
 impl Look<'_> {
-    /// The change.
+    /// What is assessed: the files and lines of the change.
     #[must_use]
     pub const fn change(&self) -> &Change {
         self.change

@@ -83,7 +83,7 @@ pub struct Structure {
     pub paths: Vec<Vec<u8>>,
     /// What was found out about each of them.
     pub files: Vec<StructureFile>,
-    /// The imports.
+    /// Which file imports which.
     pub graph: Graph,
     /// How many files there are of each language that has no parser, by its name.
     pub without_parser: BTreeMap<&'static str, u32>,

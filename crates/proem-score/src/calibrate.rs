@@ -99,7 +99,7 @@ impl Platt {
 /// One point of an isotonic curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knot {
-    /// The score.
+    /// A score, of whatever scale the scorer has.
     pub score: f32,
     /// The probability at this score, 0 to 1.
     pub probability: f32,

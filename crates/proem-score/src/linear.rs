@@ -81,7 +81,7 @@ impl Default for Options {
 /// A model and how it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// The model.
+    /// The model that was learned.
     pub model: Logistic,
     /// Rounds used.
     pub iterations: usize,

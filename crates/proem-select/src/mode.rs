@@ -113,7 +113,7 @@ pub struct Inferred {
     pub mode: Mode,
     /// What chose it.
     pub basis: Basis,
-    /// Why.
+    /// What of the task decided, in our words.
     pub reason: String,
 }
 

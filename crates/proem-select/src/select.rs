@@ -119,7 +119,7 @@ impl Selector {
 /// What an embedding model says about a task.
 #[derive(Clone, Copy)]
 pub struct Meant<'a> {
-    /// The model.
+    /// The model that made the vectors; only those of one model can be compared.
     pub model: &'a ModelId,
     /// The vectors of [`Query::texts`], in their order.
     pub vectors: &'a [Option<Vector>],

@@ -32,7 +32,7 @@ impl Source {
         is_source_name(name.as_bytes()).then(|| Self(Cow::Owned(String::from(name))))
     }
 
-    /// The name.
+    /// The source's name, such as `git/branch`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,7 +84,7 @@ pub enum Secrecy {
 /// The widest circle that may read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
-    /// Anyone.
+    /// Anyone may read it.
     Public,
     /// Known people outside the organisation.
     External,

@@ -19,7 +19,7 @@ pub struct Lessons {
 /// A result that something was learned from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaughtBy {
-    /// The run.
+    /// The id of the run that it is of; absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// When: RFC 3339, UTC.

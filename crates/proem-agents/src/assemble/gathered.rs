@@ -108,7 +108,7 @@ pub enum Status {
     Added,
     /// Content or mode changed.
     Modified,
-    /// Gone.
+    /// The file is not there any more.
     Deleted,
     /// Renamed or copied.
     Renamed,

@@ -108,7 +108,7 @@ pub struct GitOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvOut {
-    /// The folder.
+    /// The folder that the prompt is for.
     pub cwd: String,
     /// The operating system.
     pub os: String,

@@ -15,7 +15,7 @@ use proem_select::select::{BaseNames, Caps, FEATURE_NAMES, Index, Meant, Query, 
 /// What is selected from, and the task prepared for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Selecting<'r> {
-    /// The catalogue.
+    /// What may be selected.
     pub catalogue: &'r Catalogue,
     /// The catalogue, prepared.
     pub index: &'r Index,

@@ -51,7 +51,7 @@ pub enum Reason {
     Announces,
     /// It closes a tag and goes with what stands before.
     Closes,
-    /// Nothing.
+    /// Neither a title nor a sign: it is taken to be about the project.
     NoSign,
 }
 

@@ -75,7 +75,7 @@ pub struct Evidence {
     pub details: Vec<String>,
     /// The files around files.
     pub neighbours: Vec<String>,
-    /// The hops.
+    /// The steps that were taken, in order, with what each brought.
     pub chain: Vec<String>,
     /// What each alias in all this stands for. From outside.
     pub names: Vec<String>,

@@ -51,7 +51,7 @@ pub struct Hop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// The model.
+    /// The model chose it.
     Model,
     /// The prompt's fallback.
     Fallback,

@@ -124,12 +124,12 @@ pub struct HopOut {
 /// A metric that could not be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UnknownOut {
-    /// Which.
+    /// The metric that has no value.
     #[schemars(with = "String")]
     pub metric: Name,
     /// Of which file; null for the change.
     pub path: Option<String>,
-    /// Why.
+    /// What is missing, in a sentence.
     pub why: Words,
 }
 
@@ -178,7 +178,7 @@ pub struct PromptUsed {
 pub struct Spent {
     /// The model that was asked.
     pub model: String,
-    /// Calls.
+    /// How often the model was called.
     pub calls: u32,
     /// Tokens of the prompts; null if that is not known.
     pub input_tokens: Option<u64>,

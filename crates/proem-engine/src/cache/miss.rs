@@ -161,7 +161,7 @@ pub enum Verdict {
     },
     /// The first request wrote nothing to the cache that the second could read.
     NeverWritten {
-        /// Why.
+        /// What kept the first request from being cached.
         why: Unwritten,
     },
     /// The second request doesn't tell the provider where its prefixes end.
@@ -245,6 +245,8 @@ fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
     if first.endpoint != second.endpoint {
         return Some(Change::Endpoint);
     }
+    // Where one of them is unknown nothing is said of the tools: an old record without them must not look like a
+    // change.
     if first.tools.zip(second.tools).is_some_and(|(first, second)| first != second) {
         return Some(Change::Tools);
     }
@@ -257,6 +259,8 @@ fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
         (Some(a), Some(b)) if a.name == b.name => {
             Change::Section { name: name(b), index, stable: a.stable || b.stable }
         }
+        // Both are there on both sides, so that neither came nor went; one alone that is missing makes it an
+        // addition or a removal.
         (Some(a), Some(b)) if has(first, b.name) && has(second, a.name) => {
             Change::Moved { name: name(b), index, stable: a.stable || b.stable }
         }
@@ -294,6 +298,7 @@ fn verdict(
     let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return Verdict::Unreported };
     let changed = change.is_some_and(Change::is_in_prefix);
     if read > 0 {
+        // More than both requests share can't have been kept for the first: somebody else's request was read.
         let most = shared_tokens.saturating_add(shared_tokens.div_euclid(SLACK));
         let is_of_the_first = first.marked != Marked::Unsent && read <= most;
         return if changed && is_of_the_first { Verdict::Changed } else { Verdict::Hit { tokens: read } };

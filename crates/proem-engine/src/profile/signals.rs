@@ -14,7 +14,7 @@ pub(super) const AGENTS: usize = 3;
 /// Signals with what was not taken as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Derived {
-    /// They.
+    /// How often each thing went wrong among the results that count.
     pub signals: Signals,
     /// The failures that count, the oldest first.
     pub counted: Vec<Recorded>,

@@ -22,7 +22,7 @@ const MAX_ALIASED_BYTES: usize = 256 * 1024;
 /// One node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The bytes.
+    /// The bytes of the source that it was read from.
     pub span: Span,
     /// What it holds.
     pub data: Data,
@@ -42,7 +42,7 @@ pub enum Data {
 /// A mapping's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// The key.
+    /// The key without its quotes.
     pub name: String,
     /// The bytes that it stands on.
     pub span: Span,

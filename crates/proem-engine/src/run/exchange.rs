@@ -132,14 +132,14 @@ pub enum Ended {
     },
     /// The prompt's own value, since there is none of the model's.
     FellBack {
-        /// It.
+        /// The prompt's fallback, which meets the contract too.
         value: Json,
-        /// Why.
+        /// What kept the model's value away.
         because: Because,
     },
-    /// Nothing.
+    /// There is no value: none of the model's, and no fallback.
     Failed {
-        /// Why.
+        /// What kept the model's value away.
         because: Because,
     },
 }
@@ -265,7 +265,6 @@ impl<'t> Exchange<'t> {
         }
     }
 
-    /// Asks.
     fn ask(&mut self, request: Request) -> Step<Outcome> {
         self.state.spent = self.state.spent.saturating_add(most_tokens(&request));
         let effect = EffectId(u32::try_from(self.state.attempts.len()).unwrap_or(u32::MAX));

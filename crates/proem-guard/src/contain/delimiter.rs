@@ -88,7 +88,7 @@ impl Tag {
         fits.then(|| Self(Cow::Owned(String::from(name))))
     }
 
-    /// The name.
+    /// The tag's name without its brackets, such as `untrusted_context`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

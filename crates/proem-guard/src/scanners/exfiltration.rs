@@ -59,7 +59,6 @@ const SUBSTITUTIONS: [&str; 10] =
 /// Programs that run what they read.
 const SHELLS: [&str; 9] = ["| sh", "|sh", "| bash", "|bash", "| sudo", "| zsh", "| python", "|python", "| iex"];
 
-/// The family.
 #[derive(Debug, Clone)]
 pub(super) struct Exfiltration {
     phrases: Phrases,
@@ -67,7 +66,6 @@ pub(super) struct Exfiltration {
     fetch: Option<u16>,
 }
 
-/// The family.
 pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Exfiltration {
     Exfiltration {
         phrases: Phrases::new("exfiltration", FindingKind::Exfiltration, rules, lexicon),

@@ -12,14 +12,12 @@ use proem_text::Span;
 /// How far behind a role's marker an order makes it suspicious, in bytes.
 const MAX_BEHIND: usize = 160;
 
-/// The family.
 #[derive(Debug, Clone)]
 pub(super) struct Forgery {
     /// Concepts that turn a marker into an attempt.
     orders: Vec<u16>,
 }
 
-/// The family.
 pub(super) fn scanner(lexicon: &Lexicon) -> Forgery {
     let names = [
         "ignore",

@@ -3,7 +3,6 @@
 use super::{phrases::Phrases, rules::Rule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-/// The family.
 pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
     Phrases::new("override", FindingKind::Override, rules, lexicon)
 }

@@ -21,14 +21,12 @@ const MIN_GROUPS: usize = 6;
 /// How many hidden characters of one kind are suspicious by themselves.
 const MANY_HIDDEN: usize = 12;
 
-/// The family.
 #[derive(Debug, Clone)]
 pub(super) struct Payload {
     phrases: Phrases,
     decode: Option<u16>,
 }
 
-/// The family.
 pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Payload {
     Payload {
         phrases: Phrases::new("payload", FindingKind::Encoded, rules, lexicon),

@@ -33,7 +33,6 @@ const ORDERS: [&str; 14] = [
     "実行",
 ];
 
-/// The family.
 #[derive(Debug, Clone)]
 pub(super) struct Tools {
     phrases: Phrases,

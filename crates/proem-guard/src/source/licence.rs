@@ -5,7 +5,6 @@
 
 use alloc::{string::String, vec::Vec};
 
-/// The texts.
 const LICENCES: &str = include_str!("../../data/licences.txt");
 
 /// What is known of licences.

@@ -30,7 +30,7 @@ pub struct Attempt<'c> {
     pub request: &'c Request,
     /// The model that is asked.
     pub model: &'c Model,
-    /// Where.
+    /// The endpoint that it is sent to.
     pub endpoint: &'c Endpoint,
     /// What is cached of it.
     pub plan: &'c CachePlan,

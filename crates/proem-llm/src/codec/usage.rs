@@ -11,7 +11,7 @@ use serde_json::Value;
 /// What was reported so far, in the provider's own convention.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Counts {
-    /// Nothing.
+    /// Nothing was reported yet.
     #[default]
     Unknown,
     /// Anthropic's: cached tokens are counted beside the input.

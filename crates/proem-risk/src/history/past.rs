@@ -21,7 +21,7 @@ pub struct Past<'h> {
 /// Commits of a past that no metric counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Merges.
+    /// Commits with more than one parent.
     pub merges: u32,
     /// Commits of programs.
     pub bots: u32,

@@ -19,9 +19,9 @@ pub struct Language(pub String);
 pub enum Role {
     /// Code that runs.
     Code,
-    /// Tests.
+    /// Code that only tests run.
     Test,
-    /// Documentation.
+    /// Text for people.
     Documentation,
     /// Configuration, builds and data.
     Configuration,

@@ -27,7 +27,7 @@ const SIZE: [Feature; 3] = [Feature::La, Feature::Ld, Feature::Nf];
 /// What one metric adds to a change's log-odds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Contribution {
-    /// The metric.
+    /// The feature whose part in the score this is.
     pub feature: Feature,
     /// Above 0 where it makes the change riskier than one about which nothing is known.
     pub log_odds: f64,

@@ -25,7 +25,7 @@ const PAIRS: usize = 200;
 pub(super) enum Side {
     /// A commit.
     Trees,
-    /// The index.
+    /// What is staged.
     Index,
     /// The work tree.
     WorkTree,

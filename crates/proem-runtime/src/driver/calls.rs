@@ -20,7 +20,7 @@ use super::Perform;
 /// A model and the endpoint that serves it.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// The model.
+    /// The model that is asked, with its prices and limits.
     pub model: Model,
     /// The endpoint's name in configuration.
     pub endpoint: String,

@@ -19,7 +19,7 @@ pub struct StatusListing {
 /// What a branch follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upstream {
-    /// Nothing.
+    /// The branch follows no other.
     None,
     /// A branch that isn't here.
     Gone,
@@ -57,7 +57,7 @@ pub enum StatusKind {
     Unmerged,
     /// Not tracked.
     Untracked,
-    /// Ignored.
+    /// An ignore rule covers it.
     Ignored,
 }
 

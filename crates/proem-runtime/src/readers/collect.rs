@@ -28,7 +28,6 @@ impl<'a> Collector<'a> {
         Self { label: Label::from_source(source), limits, lines: Lines::new(bytes), fields, gaps, untold: 0 }
     }
 
-    /// The bounds.
     pub(super) const fn limits(&self) -> Limits {
         self.limits
     }

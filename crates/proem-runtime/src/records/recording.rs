@@ -36,7 +36,7 @@ use crate::driver::{Journal, Pausing};
 /// How much of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
-    /// Everything.
+    /// Every text, but for credentials: such a run can be shown, replayed and resumed.
     Content,
     /// Hashes, counts and times, and no text: such a run can't be shown in full, replayed or resumed.
     Hashes,
@@ -54,13 +54,13 @@ pub struct Ledger {
 /// What all runs of a command have in common.
 #[derive(Debug)]
 pub struct Kept<'k> {
-    /// The store.
+    /// Where they are written.
     pub store: &'k Store,
     /// Seals states.
     pub seal: &'k SealKey,
     /// How much is kept.
     pub keeping: Keeping,
-    /// The ledger.
+    /// What bounds what they may cost.
     pub ledger: &'k Ledger,
     /// Credentials that must not be written.
     pub secrets: &'k [Secret],
@@ -79,7 +79,7 @@ pub struct Start<'s> {
     pub parent: Option<RunId>,
     /// `prompt`, `assemble` or an agent's name.
     pub kind: &'s str,
-    /// The prompt.
+    /// The prompt that it asks with, or asks first.
     pub prompt: &'s proem_engine::assembly::PromptId,
     /// What was asked for, such as `small`.
     pub role: &'s str,
@@ -195,6 +195,7 @@ impl<'k> Recording<'k> {
         };
         let End { at, outcome, assembly, numbers, evaluations } = ended;
         let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
+        // A call keeps its assembly itself; a run that was resumed may have called in another process.
         let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
         let assembly = assembly.map(|assembly| {
             let mut made = rows::assembly(&assembly, None, &self.common, &self.cleaner);
@@ -216,6 +217,8 @@ impl<'k> Recording<'k> {
             evaluations,
             not_replayable: self.cleaner.missing(),
         };
+        // Kept back because the store takes the whole: booked and never settled, the attempt would count with all
+        // that it could have cost.
         let settles = finish.settles.clone();
         if let Err(error) = self.kept.store.finish(finish).await {
             self.remember(&error.to_string());
@@ -235,6 +238,7 @@ impl<'k> Recording<'k> {
     ///
     /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
     pub async fn answered(&self, questions: &[Question], answers: &[Answer]) -> Result<(), proem_store::Error> {
+        // The answer is the next event: its approval is written first, under that event's number.
         let step = self.held().next;
         let words = |text: &String| match self.kept.keeping {
             Keeping::Content => self.cleaner.text(text),
@@ -283,6 +287,8 @@ impl<'k> Recording<'k> {
         let sections = requests.flat_map(|request| &request.assembly.sections);
         let text = |section: &'s proem_engine::assembly::Placed| {
             let content = self.cleaner.content(&section.text);
+            // A text that was cleaned of a credential is not the text that was sent: a state that named its hash
+            // would go on with other words.
             (content.bytes.as_deref() == Some(section.text.as_bytes())).then_some((section.text.as_str(), content.hash))
         };
         sections.filter_map(text).collect()
@@ -290,6 +296,7 @@ impl<'k> Recording<'k> {
 
     /// The state, sealed; nothing where a run is not to be resumed.
     fn sealed(&self, machine: Json, waits: Waits<'_>, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
+        // A state holds every text of the run, sealed or not.
         if self.kept.keeping == Keeping::Hashes {
             return Ok(None);
         }
@@ -297,6 +304,8 @@ impl<'k> Recording<'k> {
         let kept = self.kept_texts(waits.effects);
         let kept: Vec<(&str, &str)> = kept.iter().map(|(text, hash)| (*text, hash.as_str())).collect();
         let written = serde_json::to_vec(&Written::new(&state, &kept)).map_err(|error| unwritable(&error))?;
+        // Bound to what it belongs to, so that a state can't be put in place of another run's, or of an earlier
+        // one of this run.
         let binding = Binding {
             project: &self.kept.project.0,
             run: &self.id.0,
@@ -323,7 +332,7 @@ fn unanswerable(why: &dyn std::fmt::Display) -> proem_engine::Error {
 /// How a run ended, for its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
-    /// When.
+    /// When it ended, by the machine's clock.
     pub at: Time,
     /// How: outcome, value, repairs and problems of each call are read off it.
     pub outcome: proem_engine::run::Outcome,
@@ -340,6 +349,7 @@ impl Journal for Recording<'_> {
         let content = self.cleaner.serialised(event);
         let mut held = self.held();
         let step = held.next;
+        // Counted here and not by the store: a step that is still held has its number already.
         held.next = step.saturating_add(1);
         held.steps.push(NewStep { step, at: event.now, event: content });
     }
@@ -355,6 +365,7 @@ impl Journal for Recording<'_> {
         effects: &[(EffectId, Effect)],
     ) -> Result<(), proem_engine::Error> {
         let step = self.held().next;
+        // Of several calls one may take minutes longer; what the others cost must not wait in memory for it.
         self.held().alone = effects.len() == 1;
         if self.kept.keeping == Keeping::Content {
             let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
@@ -382,6 +393,7 @@ impl Journal for Recording<'_> {
         let Some(snapshot) = self.sealed(state()?, waits, step)? else {
             return if until.is_some() { Ok(()) } else { Err(unanswerable(&"only hashes are kept (`records.keep`)")) };
         };
+        // Copied and not taken: if the store fails, the next write brings them along.
         let (begins, steps) = {
             let held = self.held();
             (held.begins.clone(), held.steps.clone())
@@ -405,6 +417,7 @@ impl Recording<'_> {
             let held = self.held();
             (held.begins.clone(), held.steps.clone(), held.snapshot.clone(), held.settles.clone())
         };
+        // Without a settlement nothing is lost by waiting: the next call's booking writes the steps.
         let Some(settlement) = settles else { return };
         let (run, questions) = (self.id.clone(), Vec::new());
         let outcome = match snapshot {
@@ -425,6 +438,7 @@ impl Recording<'_> {
         let mut held = self.held();
         held.begins = None;
         held.settles = None;
+        // Events may have come while the transaction was written; they and a newer state wait for the next one.
         held.steps.retain(|kept| kept.step >= step);
         held.snapshot.take_if(|snapshot| snapshot.step <= step);
     }

@@ -46,9 +46,9 @@ impl SealKey {
 /// What a sealed state is bound to: it opens for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding<'b> {
-    /// The project.
+    /// The id of the project that the run belongs to.
     pub project: &'b str,
-    /// The run.
+    /// The run's id.
     pub run: &'b str,
     /// How many events it had taken.
     pub step: u32,

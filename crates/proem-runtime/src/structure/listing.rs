@@ -29,7 +29,7 @@ pub(super) struct Entry {
 pub(super) enum Content {
     /// In the object with this id, in hexadecimal digits.
     Blob(String),
-    /// Here.
+    /// It is read already.
     Bytes(Vec<u8>),
     /// Nowhere that it is read from.
     Unread(Unread),

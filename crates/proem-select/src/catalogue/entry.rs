@@ -120,7 +120,7 @@ pub struct Overlay {
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parsed {
-    /// The entries.
+    /// The entries in the order in which they were read.
     pub entries: Vec<Entry>,
     /// The configured servers.
     pub servers: Vec<Server>,

@@ -12,7 +12,7 @@ use super::name::{JOINER, Name};
 /// One thing about one entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// The entry.
+    /// The entry that it is about.
     pub name: Name,
     /// What it is.
     pub kind: FindingKind,

@@ -22,7 +22,7 @@ impl Hash {
         hex::decode(text)?.try_into().ok().map(Self)
     }
 
-    /// The bytes.
+    /// The 32 bytes of the SHA-256.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

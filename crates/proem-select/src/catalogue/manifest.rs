@@ -52,7 +52,7 @@ impl Quantised {
         Self { scale, values: vector.values().iter().map(step).collect() }
     }
 
-    /// The coordinates.
+    /// The vector's numbers, of the precision they are stored in.
     #[must_use]
     pub fn coordinates(&self) -> Vec<f32> {
         self.values.iter().map(|value| f32::from(*value) * self.scale).collect()

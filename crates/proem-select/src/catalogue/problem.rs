@@ -23,9 +23,9 @@ pub enum At {
     Whole,
     /// Counted from 1, columns in characters.
     Line {
-        /// The line.
+        /// Its line, from 1.
         line: usize,
-        /// The column.
+        /// Its column, from 1.
         column: usize,
     },
     /// A JSON pointer (RFC 6901).

@@ -48,7 +48,7 @@ pub struct Cut {
     pub entry: usize,
     /// Its place in the ranking.
     pub rank: usize,
-    /// Why.
+    /// What kept it out.
     pub reason: Reason,
 }
 

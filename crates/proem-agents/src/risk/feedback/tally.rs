@@ -40,7 +40,7 @@ pub struct Tally {
 /// What was said of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricTally {
-    /// Which.
+    /// The metric whose signals are counted.
     pub metric: Meter,
     /// Judged runs in which it was HIGH.
     pub n: u64,

@@ -16,7 +16,7 @@ pub struct Investigated {
     pub assessment: Assessment,
     /// What the model made of it; `None` if it gave no usable answer.
     pub synthesis: Option<Synthesis>,
-    /// The hops.
+    /// The steps that were taken, in order.
     pub hops: Vec<Hop>,
     /// All exchanges with the model, in order.
     pub exchanges: Vec<Exchanged>,

@@ -22,7 +22,7 @@ pub const EXPAND: &str = "risk/neighbours";
 /// A prompt with what its answer must be.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'t> {
-    /// It.
+    /// The prompt that asks.
     pub prompt: &'t Prompt,
     /// What its answer must be.
     pub contract: &'t Contract,

@@ -75,7 +75,7 @@ pub struct RankOut {
 /// Something that was not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExcludedOut {
-    /// What.
+    /// What was left out, as people write it.
     pub what: String,
     /// How many.
     pub count: u64,

@@ -16,7 +16,6 @@ pub(super) struct Plain<'a> {
 }
 
 impl Plain<'_> {
-    /// The bytes.
     pub(super) fn chunk(&self) -> Chunk<'_> {
         Chunk { bytes: &self.bytes, at: self.at }
     }
