@@ -109,6 +109,10 @@ impl<'w> WantedModel<'w> {
 }
 
 /// The model that is wanted, and where it is.
+///
+/// # Errors
+///
+/// If nobody is known by that name, several have the model, or configuration is wrong.
 pub fn ask(
     config: &Config,
     providers: &Providers,
@@ -174,6 +178,10 @@ pub fn model(providers: &Providers, name: &str, (endpoint, protocol): (&str, Pro
 }
 
 /// Where a provider is, by its name.
+///
+/// # Errors
+///
+/// If no such provider is known, or its address or key can't be used.
 pub fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Failure> {
     let file = config.providers.get(provider).cloned().unwrap_or_default();
     let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);

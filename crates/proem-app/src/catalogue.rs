@@ -50,6 +50,10 @@ pub struct ServerState {
 }
 
 /// Reads all files of the catalogue; starts no server.
+///
+/// # Errors
+///
+/// If what was approved can't be read.
 pub fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
     let approvals = approvals(&approved(project, places)?);
     let sources = sources(project, places);
@@ -65,6 +69,10 @@ pub fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
 
 /// The store of what was approved, beside the trust store and of the same form: a path is a name,
 /// its bytes what the entry's author wrote.
+///
+/// # Errors
+///
+/// If its folder can't be made private.
 pub fn store(places: &Places) -> Result<TrustStore, Failure> {
     // The store's folder is made private from the first folder of ours on.
     if let (Some(parent), Some(name)) = (places.state.parent(), places.state.file_name()) {
@@ -85,6 +93,10 @@ pub fn store(places: &Places) -> Result<TrustStore, Failure> {
 }
 
 /// What was approved in this project.
+///
+/// # Errors
+///
+/// If the store is there and can't be read.
 pub fn approved(project: &Project, places: &Places) -> Result<Vouched, Failure> {
     TrustStore::new(places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
 }

@@ -270,6 +270,10 @@ impl BudgetFile {
 
 impl Config {
     /// Reads a file's text; `name` is used in messages.
+    ///
+    /// # Errors
+    ///
+    /// If it is no TOML, or a key is unknown or has a wrong value; each with its place.
     pub fn parse(name: &str, text: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
             let span = error.span().map(|span| proem_text::span::Span::new(span.start, span.end));
@@ -284,6 +288,10 @@ impl Config {
     }
 
     /// The user's file; without one, the defaults.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and can't be read or parsed; a missing file is an empty configuration.
     pub fn of_user(path: &Path) -> Result<Self, Failure> {
         match files::read_text(path, MAX_BYTES) {
             Ok(text) => Self::parse(&path.display().to_string(), &text),

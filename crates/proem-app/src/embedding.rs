@@ -45,6 +45,10 @@ pub struct Configured {
 
 impl Configured {
     /// What configuration asks for.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration names a model or a calibration that can't be used.
     pub fn new(config: &Config, places: &Places) -> Result<Self, Failure> {
         let model = EmbeddingModel::new(config)?;
         let (selector, note) = selector(&config.embedding, places)?;

@@ -82,6 +82,10 @@ impl Factors {
     }
 
     /// Writes the file.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be written.
     pub fn store(&self, places: &Places) -> Result<(), Failure> {
         let value = serde_json::to_value(self).map_err(|error| Failure::bug("cost fit", error))?;
         let text = format!("{}\n", json::pretty(&value));

@@ -29,6 +29,10 @@ pub struct GuardFiles {
 
 impl GuardFiles {
     /// Reads them.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is there and can't be read.
     pub fn load(places: &Places) -> Result<Self, Failure> {
         Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
     }
@@ -57,11 +61,19 @@ pub struct Guarding {
 
 impl Guarding {
     /// The guard for an agent with these tools.
+    ///
+    /// # Errors
+    ///
+    /// If the user's files can't be read, or the table of verdicts can't be parsed.
     pub fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
         Self::of(GuardFiles::load(places)?, places, tools)
     }
 
     /// The same, made from these files.
+    ///
+    /// # Errors
+    ///
+    /// If the table of verdicts can't be parsed.
     pub fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
         let guard = Guard::shipped(tools)
             .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;

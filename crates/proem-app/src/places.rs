@@ -48,6 +48,10 @@ const KEY_VARIABLE: &str = "PROEM_KEY_FILE";
 
 impl Places {
     /// The folders that the XDG base directory specification names.
+    ///
+    /// # Errors
+    ///
+    /// If there is no home folder.
     pub fn find(channel: Channel) -> Result<Self, Failure> {
         let base = etcetera::base_strategy::Xdg::new()
             .map_err(|e| Failure::usage(format!("no home folder: {e}; set HOME")))?;

@@ -73,12 +73,20 @@ pub struct Project {
 }
 
 /// The git of this machine, within the limits of the user's configuration.
+///
+/// # Errors
+///
+/// If there is no git that can be run safely, or the user's configuration can't be read.
 pub fn git(places: &Places) -> Result<GitProgram, Failure> {
     let user = Config::of_user(&places.config_file())?;
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
 
 /// Finds the root and the trust store's key of the project around `folder`.
+///
+/// # Errors
+///
+/// If it is no folder, or git can't be asked.
 pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Failure> {
     let shown = show::terminal_str(&folder.display().to_string());
     let folder = std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
@@ -99,6 +107,10 @@ pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, Strin
 }
 
 /// The commit that is checked out, if there is one.
+///
+/// # Errors
+///
+/// If git can't be asked.
 pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Failure> {
     let question = git.limits().question;
     let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
@@ -126,6 +138,10 @@ pub fn now() -> i64 {
 
 impl Project {
     /// Opens the project around `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If the folder, its configuration, the trust store or a book can't be read.
     pub fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
         let (mut project, own) = Self::configured_in(folder, places)?;
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
@@ -138,6 +154,10 @@ impl Project {
 
     /// The project around `folder` without any book but the embedded one: for what needs its configuration
     /// only.
+    ///
+    /// # Errors
+    ///
+    /// If the folder, its configuration or the trust store can't be read.
     pub fn without_book(folder: &Path, places: &Places) -> Result<Self, Failure> {
         Ok(Self::configured_in(folder, places)?.0)
     }
@@ -169,12 +189,20 @@ impl Project {
     }
 
     /// The book, all layers laid over each other.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the books' files.
     pub fn book(&self) -> Result<Book, Failure> {
         Ok(Book::new(self.layers.clone())?)
     }
 
     /// The book to look at, for which nobody has to trust anything: a project's book whose own files can't
     /// be read stands aside with a note.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the files of the user's book.
     pub fn looked_at(&mut self) -> Result<Book, Failure> {
         let broken = match Book::new(self.layers.clone()) {
             Ok(book) => return Ok(book),
@@ -215,6 +243,10 @@ impl Project {
     }
 
     /// The whole of one of the project's files; `None` if it isn't there.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and can't be read, or is larger than what can be reviewed.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Some(root) = &self.root else { return Ok(None) };
         match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES)? {
@@ -365,7 +397,7 @@ impl Project {
             return Ok(None);
         };
         // A path may be spelled in several ways; trust is kept under the plain one.
-        let plain = plain(path).unwrap_or_else(|| path.to_owned().into());
+        let plain = plain(path).unwrap_or_else(|| path.to_owned());
         if named_by == NamedBy::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
             return Ok(None);
@@ -495,6 +527,10 @@ fn merge(mut base: toml::Table, over: toml::Table) -> toml::Table {
 }
 
 /// Reads a folder as a book layer; `None` if there is no such folder.
+///
+/// # Errors
+///
+/// If a file of it can't be read, or there are too many.
 pub fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Failure> {
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(None);

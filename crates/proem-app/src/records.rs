@@ -20,11 +20,19 @@ use crate::places::{Channel, Places};
 use crate::project::Project;
 
 /// Runs asynchronous work of the store on this thread.
+///
+/// # Errors
+///
+/// Those of the work, or if the runtime can't be started.
 pub fn blocking<T, E: From<Failure>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     runtime()?.block_on(work)
 }
 
 /// What asynchronous work of the store runs on.
+///
+/// # Errors
+///
+/// If the system gives no resources for it.
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -73,6 +81,10 @@ pub fn actor(environment: &Environment, channel: Channel) -> Actor {
 }
 
 /// The zone by which days are booked; UTC where none is declared.
+///
+/// # Errors
+///
+/// If the configured zone is unknown.
 pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
     match budget.zone.as_deref() {
         None => Ok(jiff::tz::TimeZone::UTC),
@@ -99,6 +111,10 @@ pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
 }
 
 /// Opens the records.
+///
+/// # Errors
+///
+/// If they can't be used: locked, damaged, of another installation, or without a key.
 pub async fn open(places: &Places, project: &Project, access: Access) -> Result<Opened, proem_store::Error> {
     let environment = Environment::inherited();
     let unusable =
@@ -110,6 +126,10 @@ pub async fn open(places: &Places, project: &Project, access: Access) -> Result<
 }
 
 /// Opens the records to look at them.
+///
+/// # Errors
+///
+/// If they can't be read.
 pub async fn look(places: &Places, project: &Project) -> Result<Noted<Store>, Failure> {
     let opened = open(places, project, Access::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();

@@ -55,6 +55,10 @@ pub struct Prepared {
 impl Prepared {
     /// Reads the catalogue and embeds what is new. Nothing that goes wrong with the model fails the
     /// assembly: words decide then, and the reason is kept.
+    ///
+    /// # Errors
+    ///
+    /// If the catalogue's approvals or the shipped data can't be read.
     pub fn new(
         project: &Project,
         places: &Places,

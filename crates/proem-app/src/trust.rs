@@ -156,6 +156,10 @@ impl TrustStore {
     ///
     /// Trust while editing that has ended is removed for good: it doesn't come back with its commit.
     /// `head` is asked only if something is being edited there.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read or written.
     pub fn vouched(
         &self,
         key: &str,
@@ -183,6 +187,10 @@ impl TrustStore {
     }
 
     /// Whether the store can be read; one that isn't there yet can.
+    ///
+    /// # Errors
+    ///
+    /// If the store is there and can't be read.
     pub fn check(&self) -> Result<(), Failure> {
         self.read().map(|_| ())
     }
@@ -197,6 +205,10 @@ impl TrustStore {
     }
 
     /// Trusts files with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be written.
     pub fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Failure> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
@@ -212,6 +224,10 @@ impl TrustStore {
     }
 
     /// Remembers files that `proem init` wrote with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be written.
     pub fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Failure> {
         self.change(|stored| {
             let written = &mut stored.repositories.entry(key.to_owned()).or_default().written;
@@ -223,6 +239,10 @@ impl TrustStore {
     }
 
     /// Trusts a path while it is being edited.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be written.
     pub fn edit(&self, key: &str, editing: &Editing) -> Result<(), Failure> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
@@ -233,6 +253,10 @@ impl TrustStore {
     }
 
     /// Takes trust back; the paths that were trusted.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be written.
     pub fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
         let mut revoked = BTreeSet::new();
         self.change(|stored| {

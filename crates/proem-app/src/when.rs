@@ -16,6 +16,10 @@ const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 
 /// The time that `text` names: `30d`, `12h`, `2w`, `2026-11-01`, or a moment such as
 /// `2026-11-01T10:00:00Z`; days begin in `zone`.
+///
+/// # Errors
+///
+/// If it names no time; the forms that do are listed.
 pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
     let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
     found.ok_or_else(|| {

@@ -29,6 +29,10 @@ impl<'de> Deserialize<'de> for Dollars {
 }
 
 /// Dollars with at most nine places, exactly.
+///
+/// # Errors
+///
+/// In words, if it is no such amount.
 pub fn dollars(text: &str) -> Result<NanoDollars, String> {
     let shown = shown(text);
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));

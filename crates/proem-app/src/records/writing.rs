@@ -166,6 +166,10 @@ impl Writing {
     }
 
     /// An id for a run that starts.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random bytes.
     pub fn id() -> Result<RunId, Failure> {
         let mut random = [0; 8];
         getrandom::fill(&mut random)

@@ -8,14 +8,9 @@ mod batch;
 mod interrupt;
 pub(super) mod single;
 
-/// What a run is made from, under its former name.
-pub(super) mod made {
-    pub(in crate::commands) use proem_app::run::made::of_assembly;
-}
-
 /// What is said about a run to a program, under its former name.
 pub(super) mod output {
-    pub(in crate::commands) use proem_app::run::output::{Output, ProfileOut};
+    pub(in crate::commands) use proem_app::run::output::Output;
 }
 
 use std::io::{IsTerminal as _, stdin};

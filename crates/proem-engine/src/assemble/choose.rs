@@ -214,7 +214,7 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
             list.push(format!("`profile` {}", limit.learned));
         }
         format!(
-            "budget too small: {name} may have {} tokens and needs {} at the least ({}); raise the limit or shorten these",
+            "budget too small: {name} may have {} tokens and needs at least {} ({}); raise the limit or shorten these sections",
             limit.tokens,
             needed(limit),
             list.join(", ")

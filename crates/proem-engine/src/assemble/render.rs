@@ -160,7 +160,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         // The analysis of the template refuses this before anything is rendered; it is looked at once
         // more because nothing else stands between an error there and an instruction from outside.
         if self.slots.stand_in(&text) {
-            let problem = format!("trust_violation: text from outside reached section `{}`", section.spec.name);
+            let problem = format!("trust_violation: untrusted text reached section `{}`", section.spec.name);
             return Err(Error::new(ErrorKind::TrustViolation, problem));
         }
         text.push('\n');

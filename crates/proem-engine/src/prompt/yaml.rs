@@ -95,6 +95,10 @@ impl Node {
 }
 
 /// Parses one document; `start` is where `source` stands in its file, in bytes.
+///
+/// # Errors
+///
+/// What is wrong, and where, if it is no YAML or exceeds the bounds.
 pub fn parse(source: &str, start: usize) -> Result<Option<Node>, Diagnostic> {
     Builder::new(source, start).build()
 }

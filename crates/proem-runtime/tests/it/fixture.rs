@@ -1,5 +1,12 @@
 //! A repository in a temporary folder, with an isolated home.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test stops at the first surprise, and says out loud what it skips"
+)]
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,

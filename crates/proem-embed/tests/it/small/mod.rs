@@ -1,5 +1,10 @@
 //! A model of a few tokens and four coordinates.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
+
 use proem_embed::{Parts, pack};
 
 /// The tokens, each in the row of its place.

@@ -1,5 +1,10 @@
 //! A small embedding model without data: each word has a direction made of its hash.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
+
 use std::collections::BTreeMap;
 
 use proem_engine::error::{Error, ErrorKind};
