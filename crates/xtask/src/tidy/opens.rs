@@ -6,7 +6,8 @@
 use super::{finding::Finding, sizes::without_tests, tree::Tree};
 
 /// The crates that open files.
-const CRATES: &[&str] = &["crates/proem-cli/", "crates/proem-llm/", "crates/proem-runtime/", "crates/proem-store/"];
+const CRATES: &[&str] =
+    &["crates/proem-app/", "crates/proem-cli/", "crates/proem-llm/", "crates/proem-runtime/", "crates/proem-store/"];
 
 /// Where they do.
 const DOORS: &[&str] = &[
@@ -44,13 +45,19 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             if line.trim_start().starts_with("//") {
                 continue;
             }
-            for opens in OPENS.iter().filter(|opens| line.contains(**opens)) {
+            for opens in OPENS.iter().filter(|opens| has_word(line, opens)) {
                 let problem = format!("`{opens}` may wait for a named pipe");
                 findings.push(Finding::in_file(path, problem, "open it as `files::open` does").at(Some(number)));
             }
         }
     }
     findings
+}
+
+/// Whether `word` stands in a line as a whole: `RecordsFile::open(` is no `File::open(`.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word)
+        .any(|(at, _)| !line.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric)))
 }
 
 #[cfg(test)]
@@ -70,6 +77,7 @@ mod tests {
                 "crates/proem-cli/src/a.rs:2: `{opens}` may wait for a named pipe; open it as `files::open` does"
             );
             assert_eq!(problems("crates/proem-cli/src/a.rs", &line), [expected]);
+            assert_eq!(problems("crates/proem-app/src/a.rs", &format!("Records{opens}path)")), Vec::<String>::new());
             for path in ["crates/proem-store/src/file.rs", "crates/proem-cli/tests/a.rs", "crates/proem-lab/src/a.rs"] {
                 assert_eq!(problems(path, &line), Vec::<String>::new(), "{path}");
             }
